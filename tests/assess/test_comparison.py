@@ -1,6 +1,4 @@
-"""Several methods side by side: agreement by definition, curves that are those of `evaluate`,
-honest sentences.
-"""
+"""Tests of `compare`: agreement of rankings, curves equal to those of `evaluate`, and findings."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def classes_and_noise(n_samples: int = 60, n_noise: int = 6, seed: int = 0):
-    """Column 0 tells the two classes apart; the others are noise."""
+    """Return a table in which column 0 separates two classes and the others are noise."""
     random = np.random.default_rng(seed)
     y = np.arange(n_samples) % 2
     return np.column_stack(
@@ -65,8 +63,7 @@ def quick(X, y=None, **options) -> Comparison:
 
 
 def test_tau_by_hand():
-    # Of the three pairs of columns, rankings 0 and 1 order two alike and one otherwise; 0 and 2
-    # none.
+    # Rankings 0 and 1 agree on two of the three pairs of columns; rankings 0 and 2 agree on none.
     found = rank_agreement(np.array([[1, 2, 3], [2, 1, 3], [3, 2, 1]]))
     assert_allclose(found, [[1, 1 / 3, -1], [1 / 3, 1, -1 / 3], [-1, -1 / 3, 1]])
 
@@ -76,7 +73,7 @@ def test_tau_b_with_ties_by_hand():
     assert_allclose(rank_agreement(np.array([[1, 1, 3], [1, 2, 3]]))[0, 1], 2 / np.sqrt(6))
 
 
-def test_a_ranking_that_ties_everything_agrees_with_none():
+def test_agreement_with_a_fully_tied_ranking_is_undefined():
     found = rank_agreement(np.array([[1, 1, 1], [1, 2, 3]]))
     assert_array_equal(np.isnan(found), [[True, True], [True, False]])
 
@@ -92,7 +89,7 @@ def test_overlap_by_hand():
 
 
 @pytest.mark.slow
-def test_agreement_is_that_of_the_sieves(wine):
+def test_agreement_equals_that_of_the_fitted_sieves(wine):
     X, y = load_wine(return_X_y=True)
     for (i, one), (j, other) in combinations(enumerate(wine.methods), 2):
         sieves = [
@@ -109,7 +106,7 @@ def test_agreement_is_that_of_the_sieves(wine):
             assert_allclose(shares[i, j], len(tops[0] & tops[1]) / size)
 
 
-def test_equal_scores_share_a_place():
+def test_equal_scores_share_a_rank():
     X, y = classes_and_noise()
     X = np.column_stack([X, X[:, 0]])
     found = quick(X, y, methods=["fisher"])
@@ -118,7 +115,7 @@ def test_equal_scores_share_a_place():
     assert found.orders[0, :2].tolist() == [0, 7]
 
 
-def test_columns_without_a_score_share_the_last_place():
+def test_columns_without_a_score_share_the_last_rank():
     X, y = classes_and_noise(n_noise=2)
     X = np.column_stack([np.ones(len(y)), X, np.zeros(len(y))])
     with pytest.warns(GraphSieveWarning, match="2 of 5 features cannot be scored"):
@@ -130,7 +127,7 @@ def test_columns_without_a_score_share_the_last_place():
 
 
 @pytest.mark.slow
-def test_curves_are_those_of_evaluate(wine):
+def test_curves_equal_those_of_evaluate(wine):
     X, y = load_wine(return_X_y=True)
     plain = evaluate(wine.methods, X, y, sizes=wine.sizes)
     assert wine.evaluation.selectors == plain.selectors
@@ -148,11 +145,11 @@ def test_random_columns_are_the_mean_of_several_orders():
     plain = evaluate(draws, X, y, sizes=[1, 3], learners="1nn", folds=3, random_state=5)
     expected = np.mean([plain.values(name) for name in ("random", *draws)], axis=0)
     assert_allclose(found.evaluation.values("random"), expected)
-    # They are different orders, or there would be nothing to average.
+    # The orders differ.
     assert len({plain.values(name).tobytes() for name in ("random", *draws)}) > 2
 
 
-def test_another_seed_makes_other_folds():
+def test_another_seed_gives_other_folds():
     X, y = classes_and_noise(n_noise=3)
     one, same, other = (
         quick(X, y, methods=["variance"], sizes=[2], random_state=seed) for seed in (0, 0, 1)
@@ -169,7 +166,7 @@ def test_several_processes_change_nothing():
     assert one.to_json() == two.to_json()
 
 
-def test_the_column_that_tells_classes_apart_is_found():
+def test_the_separating_column_is_found():
     X, y = classes_and_noise()
     found = quick(X, y, methods=["fisher", "auto"], sizes=[1])
     assert found.best("fisher", 1) == found.best("auto", 1) == ["x0"]
@@ -177,17 +174,18 @@ def test_the_column_that_tells_classes_apart_is_found():
     assert found.sentences()[0].startswith(
         "With 1nn, fisher is best with 1 of the columns: mean accuracy 100.0 %,"
     )
-    assert "Not told apart from it: auto." in found.sentences()[0]
+    assert "Not significantly worse: auto." in found.sentences()[0]
 
 
-def test_noise_is_not_praised():
+def test_noise_is_not_significant():
     random = np.random.default_rng(3)
     X, y = random.normal(size=(60, 8)), np.arange(60) % 2
     found = quick(X, y, methods=["variance"], sizes=[1, 2, 4], folds=5)
     gain, error = Judged(found.evaluation, "1nn").gain("variance", "random")
     assert gain < 2 * error
     assert (
-        "variance is not clearly better than random columns over all sizes" in found.sentences()[0]
+        "variance is not significantly better than random columns on average over all sizes"
+        in found.sentences()[0]
     )
     assert "*" not in str(found).partition("1nn ")[2]
 
@@ -219,7 +217,7 @@ def test_a_small_error_is_a_gain():
     assert {row["metric"] for row in found.to_records()} == {"rmse", "relative_rmse"}
 
 
-def test_stars_stand_at_the_best_that_beats_chance(wine):
+def test_stars_mark_the_best_significant_methods(wine):
     judged = Judged(wine.evaluation, "1nn")
     lines = str(wine).splitlines()
     start = next(at for at, line in enumerate(lines) if line.startswith("1nn "))
@@ -237,10 +235,10 @@ def test_stars_stand_at_the_best_that_beats_chance(wine):
     assert expected
 
 
-# What is known
+# Supervision
 
 
-def test_nothing_known():
+def test_no_supervision():
     X = load_iris().data
     found = compare(X)
     assert found.methods == ("auto", "laplacian", "spec", "variance", "iterative")
@@ -285,7 +283,7 @@ def test_text_labels_are_the_same_as_numbers():
 
 
 @pytest.mark.slow
-def test_usual_methods_follow_what_is_known():
+def test_default_methods_depend_on_the_supervision():
     X, y = load_iris(return_X_y=True)
     n = len(y)
     assert quick(X, y).methods == (
@@ -309,7 +307,7 @@ def test_usual_methods_follow_what_is_known():
     )
 
 
-def test_pairs_alone_give_agreement_only():
+def test_pairs_without_labels_give_no_curves():
     X = load_iris().data
     pairs = Supervision.from_pairs(
         150, must_link=[(0, 1), (60, 61)], cannot_link=[(0, 60), (1, 140)]
@@ -327,7 +325,7 @@ def test_pairs_and_labels_give_curves():
     found = quick(
         X, y, supervision=pairs, methods=["auto", "fisher", "constraint", "variance"], sizes=[2]
     )
-    # Fisher can be told of labels only, so that pairs must change nothing for it.
+    # The Fisher score only uses labels, so pairs must not change it.
     assert_array_equal(
         found.evaluation.values("fisher"),
         quick(X, y, methods=["fisher"], sizes=[2]).evaluation.values("fisher"),
@@ -348,7 +346,7 @@ def test_probabilities():
     assert "random" in judged.evaluation.selectors
 
 
-def test_supervision_may_bring_the_labels_and_y_judges():
+def test_labels_in_supervision_and_y_for_testing():
     X, y = load_iris(return_X_y=True)
     few = Supervision.from_labels(np.where(np.arange(150) % 10 == 0, y, -1))
     found = quick(X, y, supervision=few, methods=["fisher"], sizes=[1, 2])
@@ -394,17 +392,20 @@ NEEDED = {
 }
 
 
-# Too little known
+# Too little supervision
 
 
 @pytest.mark.parametrize(
     ("y", "why"),
     [
-        ([0, 0, 1] + [-1] * 17, "2 classes with at least 2 known members"),
-        ([float(value) / 3 for value in range(9)] + [np.nan] * 11, "9 target values are known"),
+        ([0, 0, 1] + [-1] * 17, "fewer than 2 classes have at least 2 known members"),
+        (
+            [float(value) / 3 for value in range(9)] + [np.nan] * 11,
+            "only 9 target values are known",
+        ),
     ],
 )
-def test_too_little_known_for_curves(y, why):
+def test_too_little_supervision_for_curves(y, why):
     X, _ = classes_and_noise(20)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)  # of classes with a single member
@@ -414,7 +415,7 @@ def test_too_little_known_for_curves(y, why):
 
 
 @pytest.mark.parametrize("y", [[1] * 20, [0.5] * 20])
-def test_what_tells_nothing_apart_is_as_nothing(y):
+def test_constant_supervision_counts_as_none(y):
     X, _ = classes_and_noise(20)
     with pytest.warns(GraphSieveWarning, match="ranking is unsupervised"):
         found = quick(X, np.array(y))
@@ -434,17 +435,20 @@ def test_small_classes_lower_the_folds():
     y = np.where((y == 1) & (np.arange(40) > 8), -1, y)  # class 1 keeps rows 1, 3, 5 and 7
     found = compare(X, y, methods=["fisher"], learners="1nn")
     assert found.evaluation.folds == 4
-    assert "4 folds, not 5, since the smallest class has 4 known members." in found.notes
+    assert (
+        "There are 4 folds instead of 5 because the smallest class has 4 known members."
+        in found.notes
+    )
 
 
-def test_two_of_each_class_make_two_folds():
+def test_two_labels_per_class_give_two_folds():
     X, y = classes_and_noise(20, n_noise=3)
     with pytest.warns(GraphSieveWarning) as given:
         found = compare(
             X, np.where(np.arange(20) < 4, y, -1), methods=["fisher", "lsdf"], learners="1nn"
         )
     assert found.evaluation.folds == 2
-    # One of each is left to train on, which is said once for both methods.
+    # One label per class is left for training. The warning is issued once for both methods.
     texts = [str(one.message) for one in given]
     assert len(texts) == 1
     assert texts[0].startswith(
@@ -452,8 +456,8 @@ def test_two_of_each_class_make_two_folds():
     )
 
 
-def test_a_method_that_a_fold_has_too_little_for():
-    # Both folds leave one label of each class to train on, and so no pair that belongs together.
+def test_a_method_without_enough_supervision_in_a_fold():
+    # Both folds leave one label of each class for training, and so no must-link pair.
     X, y = classes_and_noise(20, n_noise=3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphSieveWarning)  # of classes with a single member
@@ -469,26 +473,26 @@ def test_a_method_that_a_fold_has_too_little_for():
     assert found.methods == ("constraint", "variance")
     assert found.evaluation.selectors == ("variance", "random", "all")
     assert any(
-        note.startswith("constraint has no curves, since a fold holds too little for it")
+        note.startswith("constraint has no curves because a fold has too little supervision for it")
         for note in found.notes
     )
     assert alone.evaluation is None
 
 
-def test_a_single_member_does_not_rule_the_folds():
+def test_a_class_of_one_does_not_determine_the_folds():
     X, y = classes_and_noise(30, n_noise=3)
     y = np.where(np.arange(30) == 29, 2, y)
     with pytest.warns(GraphSieveWarning) as given:
         found = compare(X, y, methods=["fisher", "variance"], learners="1nn", sizes=[1])
     assert found.evaluation.folds == 3
-    # Said once of the whole table, not again by every fold.
+    # The warning is issued once for the whole table, and not for every fold.
     assert sum("single known member" in str(one.message) for one in given) == 1
 
 
-# What takes long
+# Slow methods
 
 
-def test_slow_methods_are_left_out_and_named():
+def test_slow_methods_are_left_out_with_a_note():
     known = Supervision.from_labels(np.arange(40_000) % 2)
     size = Size.of(known, 50, 20)
     chosen, notes = usual_methods(known, size, size, 5)
@@ -504,26 +508,26 @@ def test_times_grow_with_the_table():
         assert 0 < seconds(small) < seconds(large), name
 
 
-def test_curves_of_some_rows_keep_those_that_are_known():
+def test_row_sampling_keeps_labelled_rows():
     X, y = classes_and_noise(200, n_noise=3)
     partly = np.where(np.arange(200) < 20, y, -1)
     found = quick(X, partly, methods=["fisher"], sizes=[1], max_rows=50)
     assert found.evaluation.n_samples == 50
     assert found.evaluation.test_ratio == pytest.approx(1 / 2, rel=0.1)  # all 20 labels, in 3 folds
-    assert "The curves are made from 50 of the 200 rows, drawn at random." in found.notes
+    assert "The curves use 50 of the 200 rows, drawn at random." in found.notes
     assert_array_equal(found.orders, quick(X, partly, methods=["fisher"], sizes=[1]).orders)
 
 
-def test_all_rows_if_so_asked():
+def test_all_rows_on_request():
     X, y = classes_and_noise(80, n_noise=3)
     assert quick(X, y, methods=["fisher"], max_rows=None).evaluation.n_samples == 80
     assert quick(X, y, methods=["fisher"], max_rows=40).evaluation.n_samples == 40
 
 
-# Doors
+# Invalid input
 
 
-def test_a_method_that_cannot_use_what_is_known():
+def test_a_method_that_lacks_supervision():
     X = load_iris().data
     with pytest.raises(
         InputError,
@@ -541,7 +545,7 @@ def test_a_method_that_cannot_use_what_is_known():
     ("options", "message"),
     [
         ({"methods": ["fischer"]}, "did you mean 'fisher'"),
-        ({"methods": ["score"]}, "methods holds 'score'"),
+        ({"methods": ["score"]}, "methods contains 'score'"),
         ({"methods": []}, "methods is empty"),
         ({"methods": 3}, "methods must be a list of names"),
         ({"methods": ["fisher", "fisher"]}, "twice"),
@@ -567,7 +571,7 @@ def test_wrong_parameters(options, message):
         compare(X, y, **options)
 
 
-def test_wrong_knowledge():
+def test_wrong_supervision():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(InputError, match="150 samples, but 149"):
         compare(X, y[1:])
@@ -624,7 +628,7 @@ def test_default_sizes():
     assert default_sizes(5000) == [1, 2, 3, 5, 10, 20, 50, 100]
 
 
-# What comes out
+# Output
 
 
 def numbers_in(value):
@@ -653,7 +657,7 @@ def test_a_fold_without_a_standard_error_has_none():
     assert {row["standard_error"] for row in found.to_records()} == {None}
     assert found.page_facts()["curves"][0]["series"][0]["standard_error"] is None
     assert np.isfinite(numbers_in(json.loads(found.to_json()))).all()
-    assert "not clearly better" in str(found)
+    assert "not significantly better" in str(found)
 
 
 def test_page_facts(wine):
@@ -716,8 +720,8 @@ def test_a_wide_table():
     assert found.overlap.shape == (2, 3, 3)
 
 
-def test_a_difference_is_told_by_the_quantile_of_its_few_folds():
-    """With five folds an interval of 95 % takes 2.776 standard errors on either side, not 2."""
+def test_significance_uses_the_t_quantile_of_the_number_of_folds():
+    """With five folds, a 95 % interval is 2.776 standard errors wide on each side, not 2."""
 
     class Folds(Judged):
         def __init__(self, gains):

@@ -1,6 +1,4 @@
-"""Evaluation: what is hidden stays hidden, and the numbers are those of a plain scikit-learn
-script.
-"""
+"""Tests of the evaluation: no leaks, and results equal to those of a plain scikit-learn script."""
 
 from __future__ import annotations
 
@@ -79,14 +77,14 @@ class_sizes = st.lists(st.integers(1, 30), min_size=1, max_size=6)
 
 
 @given(class_sizes, st.data())
-def test_hidden_labels_are_shared_out_in_proportion(sizes, data):
+def test_shown_labels_are_proportional_to_class_sizes(sizes, data):
     y = np.repeat(np.arange(len(sizes)), sizes)
     known = data.draw(st.integers(0, len(y)))
     seed = data.draw(st.integers(0, 2**31))
     few = hide_labels(y, known, random_state=seed)
     rows = shown(few)
     assert len(rows) == known
-    np.testing.assert_array_equal(few[rows], y[rows])  # what is shown is true
+    np.testing.assert_array_equal(few[rows], y[rows])  # shown labels are correct
     counts = np.bincount(few[rows], minlength=len(sizes))
     exact = np.array(sizes) * known / len(y)
     if known >= len(sizes):
@@ -95,12 +93,12 @@ def test_hidden_labels_are_shared_out_in_proportion(sizes, data):
         assert np.abs(counts - exact).max() < 1
     assert (counts <= np.maximum(1, np.ceil(exact - 1e-9))).all()
     np.testing.assert_array_equal(few, hide_labels(y, known, random_state=seed))
-    # What is left out of the count cannot be told from the others: y itself is untouched.
+    # The original y is unchanged.
     np.testing.assert_array_equal(y, np.repeat(np.arange(len(sizes)), sizes))
 
 
 @given(class_sizes, st.data())
-def test_so_many_of_each_class(sizes, data):
+def test_a_count_per_class(sizes, data):
     y = np.repeat(np.arange(len(sizes)), sizes)
     known = data.draw(st.integers(0, min(sizes)))
     few = hide_labels(y, known, per_class=True, random_state=data.draw(st.integers(0, 1000)))
@@ -111,7 +109,7 @@ def test_so_many_of_each_class(sizes, data):
 def test_hidden_targets(n, known, seed):
     y = np.linspace(0.25, 9.75, n)
     if known > n:
-        with pytest.raises(InputError, match="cannot stay known"):
+        with pytest.raises(InputError, match=r"only .* are known; choose at most"):
             hide_labels(y, known, target_type="continuous", random_state=seed)
         return
     few = hide_labels(y, known, target_type="continuous", random_state=seed)
@@ -134,7 +132,7 @@ def test_shares_by_hand():
         assert tuple(proportional(np.array(sizes), wanted, chance)) == shares
 
 
-def test_equal_shares_are_drawn_and_not_given_to_the_first():
+def test_ties_between_remainders_are_broken_at_random():
     y = np.repeat(np.arange(10), 4)
     drawn = {tuple(sorted(set(hide_labels(y, 3, random_state=seed)) - {-1})) for seed in range(30)}
     assert len(drawn) > 20
@@ -148,7 +146,7 @@ def test_fractions_are_rounded_to_the_nearest_count(fraction, known):
     assert len(shown(hide_labels(np.repeat([0, 1], 50), fraction, random_state=0))) == known
 
 
-def test_what_is_unknown_stays_unknown_and_counts_nowhere():
+def test_unlabelled_samples_stay_unlabelled():
     y = np.array([0, 0, 0, 0, -1, -1, -1, -1, 1, 1, 1, 1])
     for seed in range(20):
         few = hide_labels(y, 0.5, random_state=seed)
@@ -159,7 +157,7 @@ def test_what_is_unknown_stays_unknown_and_counts_nowhere():
     np.testing.assert_array_equal(hide_labels(target, None), target)
 
 
-def test_the_form_of_the_labels_is_kept():
+def test_the_type_of_the_labels_is_kept():
     assert hide_labels(np.array([0, 1], dtype=np.int8), 1).dtype == np.int8
     assert hide_labels(np.array([3, 1], dtype=np.uint8), 0).tolist() == [-1, -1]
     assert hide_labels([True, False], 0).tolist() == [-1, -1]
@@ -198,7 +196,7 @@ def test_all_kinds_of_seeds(seed):
 @pytest.mark.parametrize(
     ("known", "options", "message"),
     [
-        (41, {}, "known=41 labels or targets cannot stay known, for only 40 are"),
+        (41, {}, "known=41 labels or targets were requested, but only 40 are known"),
         (21, {"per_class": True}, "the smallest class has 20"),
         (-1, {}, "known must be a count"),
         (1.5, {}, "known must be a count"),
@@ -235,7 +233,7 @@ PLAIN = {
 
 
 def plain_score(learner, train, test, y_train, y_test, classes):  # noqa: PLR0917
-    """What anybody would write: standardize by the training rows, fit, predict, compare."""
+    """Plain version: standardize by the training rows, fit, predict, compare."""
     center, spread = train.mean(axis=0), train.std(axis=0)
     spread[spread == 0] = 1
     model = PLAIN[learner, classes]()
@@ -306,8 +304,9 @@ def test_sparse_tables_get_the_same_scores(learner, classes):
 def test_large_sparse_tables_stay_sparse_and_get_nearly_the_same_scores(
     learner, classes, monkeypatch
 ):
-    """Not centred, and their distances by another way; rows at equal distance may then stand in
-    another order.
+    """Large sparse tables are not centred, and their distances are computed differently.
+
+    Rows at equal distance may therefore be in another order.
     """
     monkeypatch.setattr(learners, "DENSE_ELEMENTS", 0)
     X, y = data_of(classes)
@@ -363,7 +362,7 @@ def test_few_training_rows_are_enough():
         assert np.isfinite(
             score_prefixes([2], X[three], y[three], X, y, sizes=[1], learner=learner)
         ).all()
-    # One class only: it is what everybody says.
+    # With one class only, every learner predicts it.
     assert score_prefixes([2], X[:3], y[:3], X, y, sizes=[1], learner="linear") == pytest.approx(
         50 / 150
     )
@@ -374,7 +373,7 @@ def test_few_training_rows_are_enough():
         assert np.isfinite(found).all()
 
 
-def test_any_estimator_is_a_learner_and_used_as_it_is():
+def test_any_estimator_is_a_learner_without_scaling():
     X, y = data_of(classes=False)
     found = score_prefixes(
         [0, 5, 3], X[::2], y[::2], X[1::2], y[1::2], sizes=[2], learner=LinearRegression()
@@ -389,19 +388,19 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"order": [0, 0, 1]}, "names column 0 more than once"),
+        ({"order": [0, 0, 1]}, "contains column 0 more than once"),
         ({"order": [0, 3]}, "columns are numbered 0 to 2"),
-        ({"order": [0, -1]}, "names column -1"),
-        ({"order": [0]}, "names 1 features, but sizes ask for 2"),
+        ({"order": [0, -1]}, "contains column -1"),
+        ({"order": [0]}, "contains 1 features, but sizes requires 2"),
         ({"order": [0.0, 1.0]}, "1-D array of column numbers"),
         ({"order": [[0, 1]]}, "1-D array of column numbers"),
         ({"order": [[0], [1, 2]]}, "could not be read"),
-        ({"sizes": [4]}, "ask for 1 to 3"),
-        ({"sizes": [0]}, "ask for 1 to 3"),
+        ({"sizes": [4]}, "choose 1 to 3"),
+        ({"sizes": [0]}, "choose 1 to 3"),
         ({"sizes": []}, "sizes is empty"),
         ({"sizes": "12"}, "sizes must be a list"),
-        ({"sizes": [1.5]}, "ask for 1 to 3"),
-        ({"sizes": [True]}, "ask for 1 to 3"),
+        ({"sizes": [1.5]}, "choose 1 to 3"),
+        ({"sizes": [True]}, "choose 1 to 3"),
         ({"learner": "3nn"}, "learner must be one of .*did you mean"),
         ({"learner": KNeighborsClassifier}, "learner must be one of"),
         ({"learner": 3}, "learner must be one of"),
@@ -414,7 +413,7 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
         ({"X_test": X_SMALL[:, :2]}, "X_test has 2 columns, but X_train has 3"),
         ({"y_test": Y_SMALL[:5]}, "X_test has 12 rows, but its y has 5"),
         ({"y_train": Y_SMALL[:5]}, "X_train has 12 rows"),
-        ({"y_train": np.full(12, -1)}, "y_train holds no known label"),
+        ({"y_train": np.full(12, -1)}, "y_train contains no known label"),
         ({"X_train": X_SMALL * 1e200}, "column 0 of magnitude .*; change its unit"),
         ({"X_train": X_SMALL * 1e-200}, "3 such columns"),
         ({"X_train": np.where(X_SMALL > 1, np.nan, X_SMALL)}, "NaN"),
@@ -482,7 +481,7 @@ def test_clusters_sparse_unknown_and_few():
     assert clusters_of(X, range(5), half)[0] == pytest.approx(
         clustering_accuracy(y[1::2], groups[1::2])
     )
-    # A column of two values cannot make three clusters; that is no reason for a warning.
+    # A column with two values cannot form three clusters. This must not cause a warning.
     two = np.where(y == 0, 1.0, 0.0).reshape(-1, 1)
     assert clusters_of(two, [0], y)[0] == pytest.approx(np.bincount(y)[:2].sum() / len(y))
 
@@ -496,7 +495,7 @@ def test_clusters_sparse_unknown_and_few():
         ({"n_clusters": 13}, "n_clusters must be"),
         ({"n_init": 0}, "n_init must be"),
         ({"standardize": "yes"}, "standardize must be"),
-        ({"sizes": [4]}, "ask for 1 to 3"),
+        ({"sizes": [4]}, "choose 1 to 3"),
         ({"random_state": -1}, "random_state must be"),
     ],
 )
@@ -524,9 +523,7 @@ def best_by_correlation(X, y):
 
 
 def script(X, y, *, sizes, learners, known, repeats, seed, classes, from_known=False):
-    """Repeated folds; in each, labels are hidden, features ordered by what is left, and learners
-    compared on the other rows.
-    """
+    """Plain version: in each of repeated folds, hide labels, rank features, and test learners."""
     found = {}
     splitter = (RepeatedStratifiedKFold if classes else RepeatedKFold)(
         n_splits=5, n_repeats=repeats, random_state=seed
@@ -633,20 +630,20 @@ def test_relative_errors_are_those_of_the_mean():
 
 
 class Spy:
-    """A selector that remembers all it is given; column 0 of X numbers the rows."""
+    """A selector that records its arguments; column 0 of X contains the row numbers."""
 
     def __init__(self):
         self.seen = []
 
     def __call__(self, X, y):
         self.seen.append((X[:, 0].astype(int), np.array(y)))
-        X[:] = 0  # whatever it does to its rows, nobody else sees
+        X[:] = 0  # must not affect other selectors or the learner
         y[:] = 0
         return np.arange(X.shape[1])[::-1]
 
 
 class SpyLearner(ClassifierMixin, BaseEstimator):
-    """A learner that remembers what it was trained and asked with."""
+    """A learner that records its training and test data."""
 
     log: list = []  # noqa: RUF012 - clones share it on purpose
 
@@ -679,7 +676,7 @@ def test_a_selector_sees_training_rows_and_the_known_labels_only():
         assert not set(rows) & set(test)
         assert (known >= 0).sum() == 9
         np.testing.assert_array_equal(known[known >= 0], y[train][known >= 0])
-    # The spy wiped its copies; the learner had the true ones.
+    # The spy cleared its copies, but the learner received the original rows.
     for number, (train, test) in enumerate(splits):
         plain = plain_score(
             "1nn", X[np.ix_(train, [3, 2])], X[np.ix_(test, [3, 2])], y[train], y[test], True
@@ -687,7 +684,7 @@ def test_a_selector_sees_training_rows_and_the_known_labels_only():
         assert found.values("spy")[0, number] == pytest.approx(plain)
 
 
-def test_a_learner_never_meets_a_test_row_before_it_is_asked():
+def test_a_learner_never_sees_a_test_row_before_prediction():
     X, y = numbered(), np.arange(60) % 3
     SpyLearner.log.clear()
     evaluate(
@@ -735,7 +732,7 @@ def test_hidden_targets_and_test_rows_change_no_selection():
     after = evaluate(selectors, other_X, other_y, **setting)
     assert [one.features for one in before.selections] == [one.features for one in after.selections]
     assert before.values("pearson")[0, 0] != after.values("pearson")[0, 0]
-    # And the known ones do matter.
+    # The known labels do matter.
     other_y[known] = chance.permutation(other_y[known])
     assert (
         evaluate(selectors, other_X, other_y, **setting).selections[0].features
@@ -794,10 +791,8 @@ def test_rows_of_unknown_y_are_trained_on_and_never_tested():
     assert sorted(tested) == sorted(set(range(60)) - {4, 17, 33})
 
 
-def test_rows_of_unknown_y_make_no_error_smaller():
-    """The learner never met them, so that they are no training rows where standard errors are
-    corrected.
-    """
+def test_unlabelled_rows_do_not_reduce_standard_errors():
+    """Learners do not use unlabelled rows, so the correction of standard errors ignores them."""
     X, y = load_wine(return_X_y=True)
     found = evaluate(
         {}, X, np.where(np.arange(len(y)) % 3, -1, y), sizes=[1], learners="1nn", folds=3
@@ -805,7 +800,7 @@ def test_rows_of_unknown_y_make_no_error_smaller():
     assert found.test_ratio == pytest.approx(1 / 2, rel=0.01)
 
 
-def test_all_selectors_meet_the_same_folds_and_labels():
+def test_all_selectors_use_the_same_folds_and_labels():
     X, y = numbered(), np.arange(60) % 2
     one, two = Spy(), Spy()
     evaluate({"one": one, "two": two}, X, y, sizes=[1], learners="1nn", known=7, repeats=2)
@@ -836,7 +831,7 @@ def test_folds_may_be_given():
 
 
 def same(one, other):
-    # All but the seconds
+    # Compare everything except for the run times.
     assert [m[:-1] for m in one.measurements] == [m[:-1] for m in other.measurements]
     assert [s[:-1] for s in one.selections] == [s[:-1] for s in other.selections]
 
@@ -864,8 +859,8 @@ def test_the_result_does_not_depend_on_the_number_of_processes():
 
 
 def test_the_result_does_not_depend_on_the_number_of_threads():
-    """Sums of many numbers by two threads differ in their last bits from those by one, and
-    processes have fewer threads.
+    """Sums over two threads differ in their last bits from sums over one, and worker processes
+    have fewer threads.
     """
     X, y = make_regression(600, 150, noise=5.0, random_state=0)
     found = []
@@ -875,7 +870,7 @@ def test_the_result_does_not_depend_on_the_number_of_threads():
     same(*found)
 
 
-def test_an_estimator_that_can_be_iterated_is_one():
+def test_an_iterable_estimator_is_a_single_selector():
     X, y = load_wine(return_X_y=True)
     forest = RandomForestClassifier(3)
     found = evaluate(["fisher"], X, y, sizes=[2], learners=forest, folds=2)
@@ -884,7 +879,7 @@ def test_an_estimator_that_can_be_iterated_is_one():
         evaluate(forest, X, y, sizes=[2], folds=2)
 
 
-def test_registered_names_estimators_and_functions_are_one_thing():
+def test_names_estimators_and_functions_are_equivalent():
     X, y = load_wine(return_X_y=True)
     selectors = {
         "name": "fisher",
@@ -949,8 +944,8 @@ def test_unsupervised_evaluation_hides_everything():
     assert "selector 'fisher', repeat 0, fold 0" in caught.value.__notes__[0]
 
 
-def test_a_single_known_class_of_any_number_is_no_trouble():
-    """Class codes 1 and −1 alone would look like labels of plus and minus one."""
+def test_a_single_known_class_of_any_number():
+    """Class codes 1 and −1 alone could be mistaken for two labels, plus and minus one."""
     X, y = load_wine(return_X_y=True)
     y = (y == 0).astype(int)
     with pytest.warns(
@@ -959,8 +954,8 @@ def test_a_single_known_class_of_any_number_is_no_trouble():
         evaluate("auto", X, y, sizes=[2], learners="1nn", known=1)
 
 
-def test_few_whole_targets_are_still_targets():
-    """Three known targets such as 12, 40 and 41 alone would look like classes."""
+def test_few_integer_targets_are_still_targets():
+    """Three known targets such as 12, 40 and 41 alone could be mistaken for classes."""
     X, y = numbered(n_features=6), np.arange(60.0)
     published = GraphSieve(redundancy=None)
     found = evaluate(
@@ -988,7 +983,7 @@ def test_few_whole_targets_are_still_targets():
             assert selection.features == tuple(np.argsort(sieve.ranking_)[:3])
 
 
-def test_a_ranking_with_shared_places_serves_the_sizes_it_determines():
+def test_a_ranking_with_ties_is_valid_for_unambiguous_sizes():
     X, y = load_wine(return_X_y=True)
     four = RFE(LogisticRegression(max_iter=5000), n_features_to_select=4, step=5)
     setting = {"learners": "1nn", "folds": 2, "baselines": ()}
@@ -996,10 +991,10 @@ def test_a_ranking_with_shared_places_serves_the_sizes_it_determines():
     assert len(evaluate(four, X, y, sizes=[4, 8, 13], **setting).selections[0].features) == 13
     with pytest.raises(
         InputError,
-        match="selector 'RFE' puts 4 features on one place, so that its best 3 are not determined",
+        match="selector 'RFE' gives 4 features the same rank, so its best 3 are ambiguous",
     ):
         evaluate(four, X, y, sizes=[3], **setting)
-    with pytest.raises(InputError, match="not determined"):
+    with pytest.raises(InputError, match="ambiguous"):
         evaluate(
             SelectFromModel(RandomForestClassifier(3), max_features=2, threshold=-np.inf),
             X,
@@ -1022,11 +1017,11 @@ class Odd(BaseEstimator):
 @pytest.mark.parametrize(
     ("selector", "message"),
     [
-        ("fischer", "no registered method; .*did you mean 'fisher'"),
+        ("fischer", "not a registered method; .*did you mean 'fisher'"),
         (GraphSieve, "must be the name of a method, an estimator with fit, or a function"),
         (3, "must be the name of a method"),
-        (lambda X, y: [0], "names 1 features, but sizes ask for 2"),
-        (lambda X, y: [0, 0], "the order of selector 'it' names column 0 more than once"),
+        (lambda X, y: [0], "contains 1 features, but sizes requires 2"),
+        (lambda X, y: [0, 0], "the order of selector 'it' contains column 0 more than once"),
         (lambda X, y: [0, 99], "columns are numbered 0 to 12"),
         (lambda X, y: None, "1-D array of column numbers"),
         (lambda X, y: np.ones(13), "1-D array of column numbers"),
@@ -1044,16 +1039,16 @@ class Odd(BaseEstimator):
             Odd("get_support", lambda: [True]),
             r"get_support\(\) of selector 'it' must be one number",
         ),
-        (Odd("ranking_", np.ones(13)), "puts 13 features on one place"),
+        (Odd("ranking_", np.ones(13)), "gives 13 features the same rank"),
     ],
 )
-def test_selectors_that_select_nothing(selector, message):
+def test_invalid_selectors(selector, message):
     X, y = load_wine(return_X_y=True)
     with pytest.raises(InputError, match=message):
         evaluate({"it": selector}, X, y, sizes=[2], learners="1nn")
 
 
-def test_errors_of_a_selector_stay_what_they_are():
+def test_errors_of_a_selector_are_not_changed():
     X, y = load_wine(return_X_y=True)
     with pytest.raises(ZeroDivisionError) as caught:
         evaluate({"it": lambda X, y: 1 // 0}, X, y, sizes=[2], n_jobs=1)
@@ -1074,7 +1069,7 @@ def test_scores_without_a_value_come_last_and_small_may_be_good():
     assert evaluate(small, X, y, **setting).selections[0].features == (0, 1)
 
 
-def test_single_precision_is_no_reason_to_warn():
+def test_single_precision_causes_no_warning():
     X, y = load_wine(return_X_y=True)
     assert (
         evaluate("fisher", X.astype(np.float32), y, sizes=[2], learners="1nn", folds=2).n_features
@@ -1115,7 +1110,7 @@ def test_sparse_tables_and_frames_give_the_same_selections():
     same(dense, evaluate(["fisher", "laplacian"], X, text, **setting))
 
 
-def test_warnings_come_once_and_say_how_often():
+def test_warnings_are_issued_once_with_a_count():
     X, y = load_wine(return_X_y=True)
 
     def warns(X, y):
@@ -1139,7 +1134,7 @@ def test_warnings_come_once_and_say_how_often():
     assert all(one.filename == __file__ for one in caught)
 
 
-def test_small_classes_are_warned_of():
+def test_small_classes_cause_a_warning():
     X, y = load_wine(return_X_y=True)
     y = np.where(np.arange(len(y)) < 3, 3, y)
     with pytest.warns(
@@ -1159,33 +1154,33 @@ def test_small_classes_are_warned_of():
         ({"y": np.zeros(12, dtype=int)}, "at least 2 different classes, got 1"),
         (
             {"y": [f"sample {i}" for i in range(12)]},
-            "y has a class of its own for each of 12 samples",
+            "y has a different class for each of 12 samples",
         ),
         ({"y": np.full(12, 0.5)}, "at least 2 different target values"),
         ({"y": np.full(12, -1)}, "at least 2 different"),
         ({"y": np.where(Y_SMALL, 1, -1)}, "pass unlabeled=None"),
-        ({"sizes": [4]}, "ask for 1 to 3"),
-        ({"sizes": [1, 1]}, "names a number of features twice"),
+        ({"sizes": [4]}, "choose 1 to 3"),
+        ({"sizes": [1, 1]}, "contains a number of features twice"),
         ({"sizes": None}, "sizes must be a list"),
         ({"learners": ()}, "learners is empty"),
-        ({"learners": "kmeans"}, "evaluate_clustering has it"),
+        ({"learners": "kmeans"}, "see evaluate_clustering"),
         ({"learners": {1: "1nn"}}, "learners must be named by text"),
-        ({"learners": ["1nn", "1nn"]}, "two of the learners are called '1nn'"),
+        ({"learners": ["1nn", "1nn"]}, "two of the learners have the name '1nn'"),
         ({"learners": LinearRegression()}, "is a regressor"),
-        ({"known": 99}, "cannot stay known"),
+        ({"known": 99}, r"only .* are known; choose at most"),
         ({"known": -1}, "known must be a count"),
         ({"known": "all"}, "known must be a count"),
         ({"per_class": "yes"}, "per_class must be True or False"),
         ({"per_class": True, "target_type": "continuous"}, "needs class labels"),
-        ({"folds": 1}, "folds must be a whole number from 2 to the 6 members of the largest class"),
-        ({"folds": 7}, "folds must be a whole number from 2"),
+        ({"folds": 1}, "folds must be an integer from 2 to the 6 members of the largest class"),
+        ({"folds": 7}, "folds must be an integer from 2"),
         ({"folds": 13, "target_type": "continuous"}, "rows with a known target"),
-        ({"folds": "five"}, "folds must be a whole number, or pairs"),
-        ({"folds": True}, "folds must be a whole number, or pairs"),
-        ({"folds": 2.5}, "folds must be a whole number, or pairs"),
+        ({"folds": "five"}, "folds must be an integer, or pairs"),
+        ({"folds": True}, "folds must be an integer, or pairs"),
+        ({"folds": 2.5}, "folds must be an integer, or pairs"),
         ({"folds": []}, "folds is empty"),
-        ({"folds": [3]}, "number 0 is none"),
-        ({"folds": [([0, 1, 2], [2, 3])]}, "row 2 is in the training and in the test part"),
+        ({"folds": [3]}, "item 0 is not a pair"),
+        ({"folds": [([0, 1, 2], [2, 3])]}, "row 2 is in the training set and in the test set"),
         ({"folds": [([0, 1, 2], [12])]}, "different numbers from 0 to 11"),
         ({"folds": [([0, 1, 1], [3])]}, "different numbers from 0 to 11"),
         ({"folds": [([0, 1, 2], [])]}, "test rows of fold 0 must be a list of row numbers"),
@@ -1210,8 +1205,8 @@ def test_small_classes_are_warned_of():
         ({"selectors": {"": "variance"}}, "must be named by text"),
         ({"selectors": ["variance", "variance"]}, "two of the selectors"),
         ({"supervision": Y_SMALL}, "supervision must be a graphsieve.Supervision"),
-        ({"supervision": Supervision.nothing(11)}, "supervision speaks of 11"),
-        ({"supervision": Supervision.nothing(12), "known": 3}, "known and per_class are about y"),
+        ({"supervision": Supervision.nothing(11)}, "supervision describes 11"),
+        ({"supervision": Supervision.nothing(12), "known": 3}, "known and per_class apply to y"),
         ({"target_type": "classy"}, "target_type must be one of"),
         ({"unlabeled": "?"}, "unlabeled must be"),
         ({"random_state": -1}, "random_state must be"),
@@ -1284,7 +1279,7 @@ def test_clusters_with_a_few_labels_or_pairs():
 
     def spy(X, y):
         seen.append(y.copy())
-        X *= 0  # whatever it does to its rows, nobody else sees
+        X *= 0  # must not affect other selectors or k-means
         y[:] = 0
         return np.arange(13)
 
@@ -1300,7 +1295,7 @@ def test_clusters_with_a_few_labels_or_pairs():
     assert len(seen) == 2
     for repeat, known in enumerate(seen):
         np.testing.assert_array_equal(known, hide_labels(y, 9, random_state=[0, repeat, 0]))
-    assert "9 labels known" in str(found)
+    assert "supervision: 9 labels" in str(found)
     honest = evaluate_clustering(
         {"first": lambda X, y: np.arange(13)}, X, y, sizes=[2], known=9, repeats=2, n_init=1
     )
@@ -1316,11 +1311,11 @@ def test_clusters_with_a_few_labels_or_pairs():
     [
         ({"repeats": 0}, "repeats must be"),
         ({"n_clusters": 13}, "n_clusters must be"),
-        ({"known": 99}, "cannot stay known"),
+        ({"known": 99}, r"only .* are known; choose at most"),
         ({"n_init": 0}, "n_init must be"),
         ({"standardize": 1}, "standardize must be"),
         ({"supervision": Supervision.nothing(12), "known": 3}, "known and per_class"),
-        ({"y": X_SMALL[:, 0]}, "a class of its own"),  # k-means would find every one of them
+        ({"y": X_SMALL[:, 0]}, "a different class for each"),
     ],
 )
 def test_clusters_of_selectors_refuse(change, message):
@@ -1333,7 +1328,7 @@ def test_clusters_of_selectors_refuse(change, message):
 
 
 def made(values, *, sizes=(2,), test_ratio=0.25, metric="accuracy", n_features=9):
-    """An evaluation of given values: {selector: one row of values per size}."""
+    """Return an evaluation with given values: {selector: one row of values per size}."""
     measurements = [
         Measurement(name, "1nn", metric, n_features if name == "all" else size, 0, fold, value, 0.5)
         for name, rows in values.items()
@@ -1358,7 +1353,7 @@ def made(values, *, sizes=(2,), test_ratio=0.25, metric="accuracy", n_features=9
         folds=folds,
         repeats=1,
         test_ratio=test_ratio,
-        knowledge="all labels known",
+        knowledge="all labels",
         measurements=tuple(measurements),
         selections=tuple(selections),
     )
@@ -1410,7 +1405,7 @@ def test_differences_of_nothing_and_of_one():
     assert math.isnan(row["p"])
 
 
-def test_all_columns_stand_beside_every_size():
+def test_all_columns_are_compared_at_every_size():
     found = made(
         {"ours": [[0.5, 0.6], [0.7, 0.8]], "random": [[0.4, 0.4], [0.5, 0.5]], "all": [[0.9, 1.0]]},
         sizes=(2, 4),
@@ -1492,7 +1487,7 @@ def test_pandas_and_matplotlib_are_optional(monkeypatch):
         found.plot()
 
 
-def test_results_cannot_be_changed_and_travel():
+def test_results_are_immutable_and_can_be_pickled():
     found = made({"ours": [[0.5, 0.6]]})
     with pytest.raises(FrozenInstanceError):
         found.sizes = (3,)
@@ -1508,8 +1503,8 @@ def test_the_table():
     )
     # √(1/2 + 1/4) × 100 × 0.1/√2 = 6.1
     assert str(found) == (
-        "classification of 20 samples by some of 9 features; all labels known\n"
-        "accuracy in %, mean ± standard error over 2 folds\n"
+        "Task: classification of 20 samples with 9 features; supervision: all labels\n"
+        "Metric: accuracy in % by number of features, mean ± standard error over 2 folds\n"
         "\n"
         "1nn              2           4        mean         all\n"
         "ours    55.0 ± 6.1  75.0 ± 6.1  65.0 ± 6.1\n"
@@ -1543,13 +1538,13 @@ def test_results_refuse(call, message):
         call(made({"ours": [[0.5]], "random": [[0.5]]}))
 
 
-def test_one_learner_need_not_be_named_and_two_must():
+def test_the_learner_is_optional_only_if_there_is_one():
     X, y = load_wine(return_X_y=True)
-    with pytest.raises(InputError, match="name the learner, one of '1nn', 'linear'"):
+    with pytest.raises(InputError, match="pass one of '1nn', 'linear' as learner"):
         evaluate({}, X, y, sizes=[1], folds=2).values("random")
 
 
-# ---- pictures
+# ---- plots
 
 
 def test_a_panel_per_learner_and_a_line_per_selector():
@@ -1572,7 +1567,7 @@ def test_a_panel_per_learner_and_a_line_per_selector():
     plt.close("all")
 
 
-def test_pictures_of_one_size_one_fold_and_odd_names():
+def test_plots_of_one_size_one_fold_and_odd_names():
     plt = pytest.importorskip("matplotlib.pyplot")
     for found in (
         made({"costs $5$": [[0.5, 0.6]], "random": [[0.4, 0.5]]}),

@@ -1,5 +1,5 @@
-"""p-values: exact moments, exact small cases, uniform under the null, false discoveries held,
-and what is refused.
+"""Tests of p-values: exact moments, exact small cases, uniformity under the null hypothesis,
+control of the false discovery rate, and invalid input.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def laplacian_of(weights: np.ndarray) -> np.ndarray:
 
 
 def some_graphs(rng: np.random.Generator, n: int) -> dict:
-    """Graphs of every kind, with their weights written out."""
+    """Return graphs of every kind with their dense weight matrices."""
     proba = rng.dirichlet(np.ones(3), n)
     one_hot = np.eye(3)[rng.integers(0, 3, n)]
     first, second = np.triu_indices(n, 1)
@@ -117,8 +117,9 @@ def test_sums_over_a_matrix_are_those_of_the_matrix_written_out(kind):
 
 
 def test_both_ways_to_sum_cubes_agree():
-    """Few columns and many rows go by third moments, many columns and few rows by pairs; the
-    matrix written out decides.
+    """Few columns and many rows use third moments, many columns and few rows use pairs.
+
+    Both are compared with the dense matrix.
     """
     rng = np.random.default_rng(0)
     for shape in ((50, 2), (4, 7)):
@@ -152,9 +153,9 @@ def test_moments_average_to_those_of_normal_values(n):
     """Over all directions orthogonal to (1, …, 1), E (fᵀKf)² = 2 tr K² / (N (N + 2)), E (fᵀKf)³ = 8
     tr K³ / (N (N + 2) (N + 4)).
 
-    The moments are linear in Σf⁴, Σf⁶ and (Σf³)², whose means follow from those of normal values g
-    less their mean: with v = N / n and c = −1 / n, E g_i⁴ = 3 v², E g_i⁶ = 15 v³ and E g_i³ g_j³ =
-    6 c³ + 9 v² c; digits must survive n⁶.
+    The moments are linear in Σf⁴, Σf⁶ and (Σf³)². The means of these follow from those of centred
+    normal values g: with v = N / n and c = −1 / n, E g_i⁴ = 3 v², E g_i⁶ = 15 v³ and E g_i³ g_j³ =
+    6 c³ + 9 v² c. The computation must not lose digits to factors of n⁶.
     """
     N, v, c = n - 1, (n - 1) / n, -1 / n
     fourth, sixth = N * (N + 2), N * (N + 2) * (N + 4)
@@ -175,7 +176,7 @@ def test_moments_average_to_those_of_normal_values(n):
         (stats.betaprime(3.0, 9.0), 0.5),
     ],
 )
-def test_a_law_with_known_moments_is_found_again(law, scale):
+def test_a_distribution_is_recovered_from_its_moments(law, scale):
     mean, variance, skewness = (float(value) for value in law.stats("mvs"))
     x = np.array([law.ppf(q) for q in (1e-6, 0.01, 0.3, 0.9)]) * scale
     found = beta_law(x, mean * scale, variance * scale**2, skewness * variance**1.5 * scale**3)
@@ -217,9 +218,9 @@ TINY_CASES = {
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("name", TINY_CASES)
-def test_with_few_samples_all_permutations_are_looked_at(name):
-    """Against the published score of every permuted feature; permutations without a score do not
-    count.
+def test_with_few_samples_all_permutations_are_enumerated(name):
+    """Compare with the published score of every permuted feature. Permutations without a score are
+    not counted.
     """
     known, small_is_good, options = TINY_CASES[name]
     rng = np.random.default_rng(1)
@@ -257,8 +258,9 @@ def test_the_best_possible_split_of_eight_is_one_in_thirty_five():
 
 
 def test_no_p_value_is_below_what_permutations_can_give():
-    """Twelve against twelve, far apart: the law knows no end, but one in 2,704,156 / 2 splits is
-    as good.
+    """Two well-separated classes of twelve samples each.
+
+    The fitted distribution has no lower limit, but one in 2,704,156 / 2 splits is as good.
     """
     rng = np.random.default_rng(0)
     X = (np.repeat([0.0, 1000.0], 12) + rng.normal(size=24))[:, None]
@@ -267,9 +269,7 @@ def test_no_p_value_is_below_what_permutations_can_give():
 
 
 def test_an_outlier_outside_all_pairs_hides_nothing():
-    """The pairs are among ten samples; the score of the others' values does not depend on the
-    eleventh, however far it lies.
-    """
+    """The pairs contain ten samples, so the score does not depend on the eleventh, an outlier."""
     rng = np.random.default_rng(0)
     known = Supervision.from_pairs(11, [(0, 1), (2, 3), (4, 5)], [(0, 6), (2, 7), (4, 8), (1, 9)])
     X = np.repeat(rng.normal(size=(11, 1)), 2, axis=1)
@@ -327,7 +327,7 @@ def test_counting_agrees_with_scipys_exact_permutation_test():
     exact = stats.permutation_test(
         (X[y == 0], X[y == 1]), statistic, n_resamples=1000, alternative="greater", axis=0
     ).pvalue
-    # At least 256 permutations, or 30 that do as well.
+    # Counting uses at least 256 permutations, which limits the standard error.
     np.testing.assert_array_less(
         np.abs(found - exact), 5 * np.maximum(np.sqrt(exact * (1 - exact) / 256), 0.02 * exact)
     )
@@ -381,8 +381,8 @@ def test_p_values_of_ten_thousand_null_features_are_uniform(kind, distribution):
     found = feature_p_values(X, supervision=knowledge(kind, n), n_permutations=1000).p_values
     found = found[~np.isnan(found)]
     assert len(found) > 9_900
-    # Where few values make few statistics, p-values may be larger than uniform ones, and never
-    # smaller.
+    # If few distinct values give few distinct statistics, p-values may be stochastically larger
+    # than uniform, but never smaller.
     lumpy = kind in ("labels", "pairs") and distribution in ("binary", "counts")
     assert (
         stats.kstest(found, "uniform", alternative="greater" if lumpy else "two-sided").pvalue
@@ -394,8 +394,8 @@ def test_p_values_of_ten_thousand_null_features_are_uniform(kind, distribution):
 
 
 @pytest.mark.slow
-def test_small_p_values_of_noise_are_as_rare_as_they_say():
-    """The law joined to 400 permutations (few samples), and the law alone (many)."""
+def test_small_p_values_of_noise_are_calibrated():
+    """Test the law joined to 400 permutations (few samples), and the law alone (many samples)."""
     for n in (60, 1200):
         rng = np.random.default_rng(n)
         X = rng.normal(size=(n, 30_000 if n == 60 else 10_000))
@@ -407,7 +407,7 @@ def test_small_p_values_of_noise_are_as_rare_as_they_say():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["labels", "targets"])
-def test_the_false_discovery_rate_is_held(kind):
+def test_the_false_discovery_rate_is_controlled(kind):
     """20 of 100 features are real; the mean false discovery proportion stays below the level."""
     n, n_real, n_runs = 50, 20, 60
     proportions: dict[float, list[float]] = {0.05: [], 0.1: []}
@@ -443,7 +443,7 @@ def test_the_table_of_power_is_right_where_it_is_steep():
         X[:, :20] += y[:, None]
         found.append(feature_p_values(X, y).selected(0.05)[:20].mean())
     assert np.mean(found) == pytest.approx(0.67, abs=0.1)
-    # The t-test knows that the values are normal and finds as much.
+    # The t-test, which assumes normal values, finds as many features.
     tests = stats.ttest_ind(X[y == 0], X[y == 1]).pvalue
     assert (stats.false_discovery_control(tests) <= 0.05)[:20].mean() == pytest.approx(
         found[-1], abs=0.1
@@ -461,7 +461,7 @@ def test_the_table_of_power_is_right_where_it_is_steep():
     st.sampled_from(["labels", "targets", "probabilities", "pairs"]),
     st.sampled_from([7, 30, 90]),
 )
-def test_shift_scale_copies_and_company_do_not_matter(seed, kind, n):
+def test_shift_scale_copies_and_other_columns_do_not_matter(seed, kind, n):
     rng = np.random.default_rng(seed)
     X = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 2, n), rng.lognormal(size=n)])
     X[:2, 2] = 0, 1
@@ -494,7 +494,7 @@ def test_row_order_matters_only_as_much_as_permutations_do():
     X[:, :20] += 0.3 * (np.arange(300) % 2)[:, None]
     y = np.arange(300) % 2
     plain, other = feature_p_values(X, y).p_values, feature_p_values(X[order], y[order]).p_values
-    # 40 permutations that do as well leave a standard error of 16 %, in both.
+    # With 40 permutations as good as the feature, each p-value has a standard error of 16 %.
     assert np.abs(np.log(plain / other)).max() < 5 * np.sqrt(2) * 0.16
     assert (plain != other).any()
 
@@ -502,7 +502,7 @@ def test_row_order_matters_only_as_much_as_permutations_do():
 @pytest.mark.usefixtures("sparse_stays_sparse")
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("kind", ["labels", "targets", "probabilities", "pairs"])
-def test_sparse_is_dense(kind):
+def test_sparse_equals_dense(kind):
     X = DISTRIBUTIONS["counts"](np.random.default_rng(2), (60, 30))
     known = knowledge(kind, 60)
     dense_ones = feature_p_values(X, supervision=known, n_permutations=500).p_values
@@ -535,8 +535,8 @@ def test_unlabelled_samples_are_left_out():
 
 
 def test_labels_may_be_used_by_all_methods_that_can():
-    """Two classes of equal size: all of these are functions of one another, so the p-values are
-    the same.
+    """For two classes of equal size, these scores are functions of one another, so the p-values are
+    equal.
     """
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(1200, 10)), np.arange(1200) % 2
@@ -597,7 +597,8 @@ def test_clusters_are_found():
 
 def test_graphs_without_each_feature_have_a_limit():
     with pytest.raises(
-        InputError, match=r"would compare 9000 samples 900 times; pass at most \d+ rows"
+        InputError,
+        match=r"would compare all pairs of 9000 samples 900 times; pass at most \d+ rows",
     ):
         feature_p_values(sp.csc_array(sp.random_array((9000, 900), density=1e-4, rng=0)))
     with pytest.raises(InputError, match="there is only one feature"):
@@ -624,7 +625,7 @@ def test_low_rank_graphs_are_not_expanded():
     assert labeled.p_values[0] < 1e-6
 
 
-def test_what_is_known_chooses_the_method():
+def test_the_supervision_determines_the_method():
     X = np.random.default_rng(0).normal(size=(30, 3))
     for kind, method in [
         ("labels", "fisher"),
@@ -652,7 +653,8 @@ def test_it_prints_and_exports():
         found = feature_p_values(X, np.arange(50) % 2)
     text = str(found)
     assert text.startswith(
-        "24 of 25 features of 50 samples tested by fisher\n1 at a false discovery rate of 5 %"
+        "24 of 25 features tested on 50 samples with the fisher score\n"
+        "1 selected at a false discovery rate of 5 %"
     )
     assert text.splitlines()[4].startswith("x3 ")
     assert "… 5 more" in text
@@ -700,7 +702,7 @@ def test_it_prints_and_exports():
         ),
     ],
 )
-def test_what_cannot_be_answered_is_refused_in_one_sentence(change, message):
+def test_invalid_calls_raise_one_sentence(change, message):
     given_ones = {
         "X": np.random.default_rng(0).normal(size=(30, 3)),
         "y": np.arange(30) % 3,
@@ -715,11 +717,11 @@ def test_a_level_is_a_share():
         feature_p_values(np.random.default_rng(0).normal(size=(9, 2)), np.arange(9) % 2).selected(5)
 
 
-def test_a_target_of_which_nothing_is_known_is_told():
+def test_an_unlabelled_target_causes_a_warning():
     X = np.random.default_rng(0).normal(size=(12, 3))
     with pytest.warns(
         GraphSieveWarning,
-        match="no target known: features are tested against the other features alone",
+        match="no target known: features are tested only against the other features",
     ):
         found = feature_p_values(X, np.full(12, -1), n_permutations=99)
     assert found.method == "laplacian"

@@ -1,6 +1,4 @@
-"""Stability: the index is the paper's, resamples are honest, and copies of a column are seen to
-take turns.
-"""
+"""Tests of stability: the index, resamples without leaks, and groups of near-duplicate columns."""
 
 from __future__ import annotations
 
@@ -37,8 +35,8 @@ WINE, CULTIVAR = load_wine(return_X_y=True, as_frame=True)
 
 
 def textbook_index(chosen):
-    """One minus the mean sample variance of the indicators over that of a Bernoulli variable of
-    their mean.
+    """One minus the mean sample variance of the indicators, divided by the variance of a Bernoulli
+    variable with their mean.
     """
     n_sets, d = len(chosen), len(chosen[0])
     variances = []
@@ -115,21 +113,21 @@ def test_sets_of_all_sizes_drawn_by_chance_are_off_zero_by_a_term_that_vanishes(
 
 
 @pytest.mark.parametrize("shares", [[0.9] * 3 + [0.1] * 20, [0.5] * 10 + [0.02] * 30, [0.7, 0.3]])
-def test_the_interval_covers_the_index_of_endlessly_many_sets(shares):
+def test_the_interval_covers_the_limit_of_the_index(shares):
     shares = np.array(shares)
     filled = shares.mean()
     truth = 1 - np.mean(shares * (1 - shares)) / (filled * (1 - filled))
     found = [agreement(sets_of(60, shares, seed)) for seed in range(400)]
     covered = np.mean([one.low <= truth <= one.high for one in found])
     assert 0.90 <= covered <= 0.985
-    # The error it is made of is how much the index varies from one lot of sets to the next.
+    # The standard error equals the standard deviation of the index over repetitions.
     errors = np.mean([(one.value - one.low) / 1.959964 for one in found if one.low > -1])
     assert errors == pytest.approx(np.std([one.value for one in found]), rel=0.15)
 
 
 def test_the_interval_is_that_of_the_infinitesimal_jackknife():
-    # How the index moves as one set gains weight, by finite differences; the variance is the mean
-    # square of that over M.
+    # Derivatives of the index by the weight of each set, from finite differences. The variance is
+    # their mean square divided by M.
     chosen = sets_of(500, [0.9, 0.8, 0.5, 0.3, 0.1, 0.1, 0.05], 1).astype(float)
 
     def weighted(weights):
@@ -179,7 +177,7 @@ def test_rows_are_different_and_every_class_keeps_its_share(sizes, n_unknown, se
     exact = np.array([n_unknown, *sizes]) * n_rows / len(y)
     assert (kept <= np.maximum(1, np.ceil(exact - 1e-9))).all()
     if n_rows > n_kinds:
-        with pytest.raises(InputError, match="raise fraction"):
+        with pytest.raises(InputError, match="increase fraction"):
             drawn_rows(known, n_kinds - 1, np.random.default_rng(seed))
 
 
@@ -200,7 +198,7 @@ def test_known_targets_are_drawn_in_proportion():
         assert (rows < 6).sum() == 3
 
 
-def test_few_pairs_are_not_all_lost():
+def test_few_pairs_are_partly_kept():
     pairs = Supervision.from_pairs(
         100, must_link=[(0, 1), (2, 3), (4, 5)], cannot_link=[(6, 7), (8, 9), (10, 11)]
     )
@@ -212,7 +210,7 @@ def test_few_pairs_are_not_all_lost():
         assert len(part.must_link)
         assert len(part.cannot_link)
         kept.append(len(part.must_link) + len(part.cannot_link))
-    # Half of six; rows by chance would keep a quarter
+    # About half of six pairs remain; a random half of the rows would keep a quarter.
     assert np.mean(kept) == pytest.approx(3.0, abs=0.01)
     single = Supervision.from_pairs(100, must_link=[(0, 1)], cannot_link=[(5, 6)])
     for seed in range(20):
@@ -248,8 +246,8 @@ def test_targets_are_hidden_too_and_pairs_stay():
 
 
 class Spy:
-    """A selector that remembers the rows it saw, which number themselves in the first column,
-    and ranks columns by a shuffle.
+    """A selector that records its rows (column 0 contains the row numbers) and ranks columns at
+    random.
     """
 
     def __init__(self):
@@ -284,7 +282,7 @@ def test_the_selector_sees_the_drawn_rows_with_their_own_labels_and_no_others():
     assert len({tuple(rows) for rows in spy.seen}) == 13
 
 
-def test_a_supervision_is_cut_to_the_rows():
+def test_supervision_is_restricted_to_the_rows():
     X, spy = numbered(40), Spy()
     share = np.random.default_rng(0).integers(0, 9, size=40) / 8
     proba = np.column_stack([share, 1 - share])
@@ -373,7 +371,7 @@ def test_seeds_make_the_difference_and_nothing_else_does():
         (RFE(LogisticRegression(max_iter=5000, tol=0.1), n_features_to_select=5, step=4), 5),
     ],
 )
-def test_none_is_what_the_selector_itself_selects(selector, size):
+def test_none_leaves_the_number_to_the_selector(selector, size):
     X = (WINE - WINE.mean()) / WINE.std()
     found = stability(selector, X, CULTIVAR, n_resamples=3)
     if isinstance(selector, HybridSieve):
@@ -393,7 +391,7 @@ def test_sets_may_differ_in_size():
     sizes = found.chosen.sum(axis=1)
     assert len(set(sizes)) > 1
     assert found.index == pytest.approx(textbook_index(found.chosen))
-    # Whoever is selected shares the middle of the first places, and the others that of the last.
+    # Selected features share their mean rank, and so do the others.
     places = np.array([rankdata(~row) for row in found.chosen])
     np.testing.assert_array_equal(found.rank_high, np.sort(places, axis=0)[7])
 
@@ -402,7 +400,7 @@ def test_sets_may_differ_in_size():
     "selector",
     [SelectKBest(f_classif, k=10), GraphSieve("fisher", n_features_to_select=10), "fisher"],
 )
-def test_a_number_asked_for_comes_before_the_selectors_own(selector):
+def test_a_requested_number_overrides_that_of_the_selector(selector):
     found = stability(selector, WINE, CULTIVAR, n_features_to_select=3, n_resamples=4)
     assert (found.chosen.sum(axis=1) == 3).all()
     assert found.selected.sum() == 3
@@ -412,14 +410,14 @@ def test_a_number_asked_for_comes_before_the_selectors_own(selector):
     )
 
 
-def test_places_nobody_named_are_shared():
+def test_features_missing_from_the_order_share_their_rank():
     found = stability(lambda X, y: [2], numbered(10), n_features_to_select=1, n_resamples=3)
     np.testing.assert_array_equal(found.rank_median, [3, 3, 1, 3])
     assert found.index == 1
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_nothing_known_targets_and_sparse_tables(sparse):
+def test_no_supervision_targets_and_sparse_tables(sparse):
     X, y = load_diabetes(return_X_y=True)
     X = np.where(np.abs(X) > 0.04, X, 0.0)
     table = sp.csr_matrix(X) if sparse else X
@@ -431,16 +429,16 @@ def test_nothing_known_targets_and_sparse_tables(sparse):
 @pytest.mark.parametrize(
     "known", [{"y": CULTIVAR}, {"supervision": Supervision.from_labels(CULTIVAR)}]
 )
-def test_methods_that_use_nothing_do_not_mind_labels(known):
+def test_unsupervised_methods_accept_labels(known):
     found = stability("variance", WINE, **known, n_features_to_select=3, n_resamples=3)
     best = np.argsort(-WINE.var().to_numpy())[:3]
     np.testing.assert_array_equal(np.flatnonzero(found.selected), np.sort(best))
     assert (found.chosen.sum(axis=1) == 3).all()
 
 
-def test_what_y_is_may_be_said_by_the_sieve():
+def test_the_sieve_may_determine_the_target_type():
     X, y = load_diabetes(return_X_y=True)
-    y = np.floor(y / 50)  # whole numbers: classes, unless the sieve knows better
+    y = np.floor(y / 50)  # integers are classes, unless the sieve has another target type
     told = stability(
         GraphSieve("pearson", target_type="continuous", n_features_to_select=3), X, y, n_resamples=3
     )
@@ -453,24 +451,24 @@ def test_what_y_is_may_be_said_by_the_sieve():
     )
 
 
-# ---- copies take turns
+# ---- near-duplicates
 
 
 def with_copies(n=80, copies=6, seed=0):
-    """A column that separates two classes with copies of it under a little noise, another such
-    column, and noise.
+    """Return a column that separates two classes, noisy copies of it, another such column, and
+    noise.
     """
     random = np.random.default_rng(seed)
     y = np.repeat([0, 1], n // 2)
     copied = y + 0.5 * random.normal(size=n)
     columns = [copied + 0.05 * random.normal(size=n) for _ in range(copies)]
-    columns[-1] = 3 - columns[-1]  # a mirror image tells the same
+    columns[-1] = 3 - columns[-1]  # a reflected copy is equivalent
     return np.column_stack(
         [*columns, 3 * y + random.normal(size=n), random.normal(size=(n, 10))]
     ), y
 
 
-def test_copies_are_chosen_seldom_and_one_of_them_always():
+def test_copies_are_selected_rarely_but_one_of_them_always():
     X, y = with_copies()
     found = stability("fisher", X, y, n_features_to_select=2, n_resamples=40)
     group = next(group for group in found.groups if len(group.columns) > 1)
@@ -484,10 +482,10 @@ def test_copies_are_chosen_seldom_and_one_of_them_always():
     assert (group.low, group.high) == pytest.approx((expected.low, expected.high))
     assert group.names == tuple(f"x{j}" for j in group.columns)
     assert found.frequency[group.columns[0]] == found.frequency[list(group.columns)].max()
-    assert f"one of {len(ever)} is chosen always" in str(found)
+    assert f"one of {len(ever)} is selected in all resamples" in str(found)
 
 
-def test_groups_hold_each_feature_ever_chosen_once():
+def test_groups_contain_each_selected_feature_once():
     X, y = with_copies(seed=1)
     found = stability("fisher", X, y, n_features_to_select=5, n_resamples=10)
     columns = [j for group in found.groups for j in group.columns]
@@ -521,14 +519,14 @@ def test_groups_are_those_of_the_double_loop(sparse, at_once, monkeypatch):
         left = [j for j in left if j not in expected[-1]]
     table = MemoryTable(sp.csc_array(X) if sparse else X)
     assert [group.tolist() for group in near_duplicates(table, order)] == expected
-    assert [15] in expected  # a constant stands for nobody but itself
+    assert [15] in expected  # a constant is in a group of its own
     assert len(expected) < 14
     np.testing.assert_allclose(
         np.abs(correlations(table, order, order)), size[np.ix_(order, order)], atol=1e-8
     )
 
 
-# ---- what it says
+# ---- results
 
 
 @pytest.fixture
@@ -537,7 +535,7 @@ def found():
 
 
 def made(chosen, *, n_samples=100, n_rows=50, names=None, index=None):
-    """A result of the given selections, whose ranks are just chosen before not chosen."""
+    """Return a result with the given selections, in which selected features rank first."""
     chosen = np.asarray(chosen, dtype=bool)
     places = np.sort([rankdata(~row) for row in chosen], axis=0)
     low, high = share_interval(chosen.sum(axis=0), len(chosen))
@@ -590,7 +588,7 @@ def test_the_bound_on_false_features_holds_where_its_assumptions_do():
         assert stable[:, :3].mean() > 0.8  # and what matters is found
 
 
-def test_thresholds_and_sizes_that_the_bound_does_not_know():
+def test_invalid_thresholds_and_fractions():
     result = made([[True, False], [True, False]])
     for bad in (0, 1.1, "half", True, None):
         with pytest.raises(
@@ -599,7 +597,9 @@ def test_thresholds_and_sizes_that_the_bound_does_not_know():
             result.stable(bad)
     with pytest.raises(InputError, match=r"above 0.5 and up to 1, got 0.5"):
         result.expected_false(0.5)
-    with pytest.raises(InputError, match="at most half of the samples, and these hold 51 of 100"):
+    with pytest.raises(
+        InputError, match="at most half of the samples, but these contain 51 of 100"
+    ):
         made([[True, False]] * 2, n_rows=51).expected_false(0.9)
     odd = stability("fisher", WINE[:177], CULTIVAR[:177], n_features_to_select=2, n_resamples=2)
     assert odd.n_rows == 88
@@ -608,8 +608,8 @@ def test_thresholds_and_sizes_that_the_bound_does_not_know():
 
 def test_it_prints_as_a_short_table(found):
     lines = str(found).splitlines()
-    assert lines[0] == "selector 'fisher': what it chooses from 89 of 178 samples, 10 times"
-    assert lines[1].startswith("3 of 13 features at a time; index of stability ")
+    assert lines[0] == "Stability of selector 'fisher': 89 of 178 samples drawn 10 times"
+    assert lines[1].startswith("3 of 13 features selected per resample; stability index ")
     body = lines[4:17]
     assert len(body) == 13
     assert all(line.count("●") == 1 for line in body)
@@ -666,10 +666,10 @@ def test_odd_names_break_no_line():
     found.plot().figure.canvas.draw()
 
 
-def test_an_index_that_is_not_defined():
+def test_an_undefined_index():
     found = stability("fisher", WINE, CULTIVAR, n_features_to_select=13, n_resamples=3)
     assert math.isnan(found.index)
-    assert "not defined" in str(found)
+    assert "undefined" in str(found)
     assert found.plot().get_title(loc="left") == "fisher, 3 resamples"
 
 
@@ -695,7 +695,7 @@ def test_the_frame_holds_the_same_in_order(found):
     assert [record["feature"] for record in records] == frame["feature"].tolist()
 
 
-def test_the_picture_shows_intervals_and_frequencies(found):
+def test_the_plot_shows_intervals_and_frequencies(found):
     axes = found.plot(n=4)
     order = found.order[:4]
     assert [label.get_text() for label in axes.get_yticklabels()] == [found.names[j] for j in order]
@@ -711,7 +711,7 @@ def test_the_picture_shows_intervals_and_frequencies(found):
         found.plot(n=0)
 
 
-def test_the_picture_is_drawn_where_it_is_asked_for(found):
+def test_the_plot_uses_the_given_axes(found):
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots()
@@ -737,7 +737,7 @@ def test_a_missing_extra_is_named(found, monkeypatch, library, call, extra):
 # ---- warnings and errors
 
 
-def test_warnings_of_all_resamples_are_one_with_its_count():
+def test_warnings_of_resamples_are_issued_once_with_a_count():
     def selector(X, y):
         if len(X) < 60 and X[0, 0] > 0:
             warn("the first row is missing.")
@@ -753,7 +753,7 @@ def test_warnings_of_all_resamples_are_one_with_its_count():
     assert message.endswith(" of 41 rounds).")
 
 
-def test_an_error_says_in_which_resample():
+def test_an_error_contains_the_resample():
     calls = itertools.count()
 
     def selector(X, y):
@@ -779,7 +779,11 @@ def test_an_error_says_in_which_resample():
         ("fisher", {"fraction": 0}, "fraction must be a positive number of at most 1, got 0"),
         ("fisher", {"fraction": 1.5}, "fraction must be a positive number of at most 1, got 1.5"),
         ("fisher", {"fraction": 1}, "fraction=1 draws all samples every time"),
-        ("fisher", {"fraction": 0.01}, "2 of 178 samples cannot hold one of each of the 3 kinds"),
+        (
+            "fisher",
+            {"fraction": 0.01},
+            "2 of 178 samples cannot contain one of each of the 3 groups",
+        ),
         ("fisher", {"hide": 1}, "hide must be None or a fraction above 0 and below 1"),
         ("fisher", {"hide": "half"}, "hide must be None or a fraction above 0 and below 1"),
         (
@@ -795,13 +799,13 @@ def test_an_error_says_in_which_resample():
         (
             lambda X, y: [0],
             {},
-            "does not say how many features it selects; pass n_features_to_select",
+            "does not determine the number of features; pass n_features_to_select",
         ),
-        (lambda X, y: [0, 0], {"n_features_to_select": 2}, "names column 0 more than once"),
+        (lambda X, y: [0, 0], {"n_features_to_select": 2}, "contains column 0 more than once"),
         (
             SelectFromModel(LogisticRegression(max_iter=5000, tol=1)),
             {"n_features_to_select": 2},
-            "on one place",
+            "the same rank",
         ),
         ("fisher", {"target_type": "words"}, "target_type must be one of"),
         ("fisher", {"progress": "yes"}, "progress must be None or True or False"),
@@ -810,7 +814,7 @@ def test_an_error_says_in_which_resample():
         ("fisher", {"supervision": [(0, 1)]}, "supervision must be a graphsieve.Supervision"),
     ],
 )
-def test_what_cannot_be_used_is_refused_in_one_sentence(selector, options, message):
+def test_invalid_arguments_raise_one_sentence(selector, options, message):
     X = (WINE - WINE.mean()) / WINE.std()
     with pytest.raises(InputError, match=message) as caught:
         stability(selector, X, CULTIVAR, **{"n_resamples": 2} | options)

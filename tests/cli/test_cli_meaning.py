@@ -468,7 +468,10 @@ def test_columns_of_huge_numbers_are_told_of_by_their_names(run):
     )
     code, out, err = run("compare", "t.csv", "--target", "kind", "--methods", "fisher")
     assert (code, out) == (3, "")
-    assert "graphsieve: the table has column 'column 0' of magnitude 4e+200, whose squares" in err
+    assert (
+        "graphsieve: the table has column 'column 0' of magnitude 4e+200, which learners cannot square"
+        in err
+    )
 
 
 def test_messages_on_classes_and_learners_are_in_the_words_of_the_command(run):
@@ -479,7 +482,7 @@ def test_messages_on_classes_and_learners_are_in_the_words_of_the_command(run):
         "let its columns have the names of the classes.\n"
     )
     assert run("compare", "t.csv", "--target", "kind", "--learners", "1nn", "1nn")[2].endswith(
-        "graphsieve: two of the learners are called '1nn'; name each once.\n"
+        "graphsieve: two of the learners have the name '1nn'; name each once.\n"
     )
 
 

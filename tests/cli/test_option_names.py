@@ -220,9 +220,9 @@ def test_errors_of_the_command_name_its_options(run, arguments, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--sizes", "9"), "--sizes holds 9, but there are 3 features"),
-        (("--sizes", "1", "1"), "--sizes names a number of features twice"),
-        (("--methods", "fisher", "fisher"), "--methods names one of them twice"),
+        (("--sizes", "9"), "--sizes contains 9, but there are 3 features"),
+        (("--sizes", "1", "1"), "--sizes contains a number of features twice"),
+        (("--methods", "fisher", "fisher"), "--methods contains a name twice"),
     ],
 )
 def test_errors_of_comparisons_name_the_options(run, arguments, said):

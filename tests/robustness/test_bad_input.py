@@ -1,13 +1,12 @@
-"""What wrong input gets: the rows of the table of bad input that the Python interface can meet
-(sections A to E).
+"""Bad input to the Python interface: sections A to E of the table of bad input.
 
-Every test carries the numbers of its rows with `case`, and the last test counts them. An error is
-checked for its type and for naming what the user has to look for; odd but usable input must give
-what its clean equivalent gives, bit for bit where nothing is rounded, with the same warnings and
-with nothing written to it: all arrays here are read-only.
+Every test is marked with the numbers of its rows by `case`, and the last test counts them. Errors
+are checked for their type and for the information that users need. Odd but usable input must give
+the same result and the same warnings as its clean equivalent, bit for bit if nothing is rounded.
+All arrays here are read-only, so that input cannot be changed.
 
-Every odd table meets `Table`, through which every X comes, the default sieve and `rank`; every
-score and every sieve meets one table of each kind.
+Every odd table is tested with `Table`, which reads every X, with the default sieve and with `rank`.
+Every score and every sieve is tested with one table of each kind.
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ TARGET = frozen(X[:, 0] + X[:, 2] / 2)
 PARTLY = frozen(np.where(np.arange(N) % 3 == 1, np.nan, TARGET))
 MUST, CANNOT = frozen([[0, 2], [4, 6], [1, 5]]), frozen([[0, 1], [2, 5], [6, 9]])
 PROBA = frozen(RNG.dirichlet([1, 1, 1], N))
-# Few values other than zero, so that sparse tables are walked as such.
+# Few nonzero values, so that sparse tables are processed in sparse form.
 MOSTLY_ZERO = frozen(np.where(RNG.random((N, P)) < 0.25, X, 0.0))
 SPARSE_TABLE = sp.csr_array(MOSTLY_ZERO)
 FRAME = pd.DataFrame(X, columns=NAMES)
@@ -90,7 +89,7 @@ BY_PROBABILITIES = ("weighted_laplacian",)
 
 @cache
 def knowledge(method):
-    """What the method is given to know of the samples."""
+    """Return the supervision for the method."""
     if method in BY_LABELS:
         return Supervision.from_labels(LABELS)
     if method in BY_TARGETS:
@@ -105,7 +104,7 @@ def knowledge(method):
 
 
 def arguments(method, known):
-    """The same as arguments of the public function."""
+    """Return the same supervision as arguments of the public function."""
     if method in BY_LABELS:
         return (known.labels,)
     if method in BY_TARGETS:
@@ -116,7 +115,7 @@ def arguments(method, known):
 
 
 def options(method):
-    """Parameters that suit a small table, of those that the method has."""
+    """Return parameters of the method that suit a small table."""
     return {
         name: value
         for name, value in {"n_neighbors": 6, "bandwidth": 4.0}.items()
@@ -136,7 +135,7 @@ def by_sieve(method, table, known=None, **parameters):
     return GraphSieve(method, **parameters).fit(table, supervision=known).scores_
 
 
-# What may be known where no method is named.
+# Supervision for the default method.
 KNOWN = {
     "nothing": Supervision.nothing(N),
     "labels": Supervision.from_labels(LABELS),
@@ -148,7 +147,7 @@ whatever_is_known = pytest.mark.parametrize("kind", KNOWN)
 
 
 def by_default(kind, table, known=None, **parameters):
-    """The front door without a method."""
+    """Run the default sieve without a method."""
     return GraphSieve(**parameters).fit(table, supervision=KNOWN[kind] if known is None else known)
 
 
@@ -163,7 +162,7 @@ DEFAULTS = {
     for kind in KNOWN
 }
 DOORS = FUNCTIONS | SIEVES | DEFAULTS | {"rank": lambda table: rank(table).scores}
-# What every odd table meets: the door through which every X comes, and who looks at it before.
+# Entry points that every odd table is tested with: `Table`, and code that inspects X before it.
 ENTRIES = {
     "MemoryTable": MemoryTable,
     "as_table": as_table,
@@ -171,7 +170,7 @@ ENTRIES = {
     "GraphSieve": DOORS["GraphSieve() by nothing"],
     "rank": DOORS["rank"],
 }
-# One of each kind, for tests that meet many containers: by neighbours, moments, differences,
+# One method of each kind, for tests with many containers: neighbours, moments, differences,
 # factors, projections and ranks.
 SEVERAL = {
     name: DOORS[name]
@@ -196,7 +195,7 @@ class Outcome(NamedTuple):
 
 
 def outcome(scorer, table):
-    """Scores and warnings; a warning that is not ours is a fault."""
+    """Return scores and warnings. Warnings from other libraries are failures."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = scorer(table)
@@ -206,7 +205,7 @@ def outcome(scorer, table):
     return Outcome(found, sorted(str(warning.message) for warning in caught))
 
 
-EXPECTED = {}  # what clean input gave before, with that input, whose id is the key
+EXPECTED = {}  # cached results of clean input, by its id, together with the input
 
 
 def expected_outcome(name, scorer, clean):
@@ -217,7 +216,7 @@ def expected_outcome(name, scorer, clean):
 
 
 def same_scores(odd, clean, *, rtol=0.0, scorers=SEVERAL):
-    """All these ways to score give the same for both, with the same warnings."""
+    """Check that all these methods give the same scores and warnings for both inputs."""
     for name, scorer in scorers.items():
         found, expected = outcome(scorer, odd), expected_outcome(name, scorer, clean)
         assert_allclose(found.scores, expected.scores, rtol=rtol, atol=0.0, err_msg=name)
@@ -225,7 +224,7 @@ def same_scores(odd, clean, *, rtol=0.0, scorers=SEVERAL):
 
 
 def refused(table, *words, error=InputError, doors=ENTRIES):
-    """Every door raises the error, in one sentence that says all the words."""
+    """Check that every entry point raises the error, in one sentence with all the words."""
     for name, door in doors.items():
         with about(name), pytest.raises(error) as caught:
             door(table)
@@ -235,7 +234,7 @@ def refused(table, *words, error=InputError, doors=ENTRIES):
 
 
 def with_value(value, row=7, column=1):
-    """X with one other value, whatever its type."""
+    """Return X with one value replaced by a value of any type."""
     table = X.astype(
         np.result_type(type(value), float) if isinstance(value, int | float | complex) else object
     )
@@ -244,12 +243,12 @@ def with_value(value, row=7, column=1):
 
 
 def with_column(values, name="b"):
-    """The frame with one other column."""
+    """Return the frame with one column replaced."""
     return FRAME.assign(**{name: pd.Series(values)})
 
 
 def filled(first, rest):
-    """A column of N values, the fifth of which is `first`."""
+    """Return a column of N values, in which the fifth is `first`."""
     return [
         first if row == 4 else next(values)
         for values in [itertools.cycle(rest)]
@@ -265,7 +264,7 @@ def filled(first, rest):
 @case(1, 3, 8, 9, 14, 35, 41, 45, 50, 57, 61)
 @pytest.mark.parametrize("door", DOORS)
 def test_every_score_and_every_sieve_reads_the_table_through_the_same_door(door):
-    """One table of each kind that is refused; all of them meet `Table` below."""
+    """Test one refused table of each kind. All of them are tested with `Table` below."""
     for table, words in (
         (with_value(np.nan), ["1 NaN", "column 1", "row 7"]),
         (sp.csr_array(with_value(np.nan)), ["1 NaN", "column 1", "row 7"]),
@@ -421,7 +420,7 @@ TEXT_COLUMNS = {
 @pytest.mark.parametrize("kind", TEXT_COLUMNS)
 def test_text_columns_are_named(kind):
     refused(with_column(TEXT_COLUMNS[kind]()), "text in column 'b'", "numeric")
-    # Beside a nullable column pandas converts everything itself, with its own errors.
+    # With a nullable column, pandas converts everything itself, with its own errors.
     refused(with_column(TEXT_COLUMNS[kind]()).astype({"a": "Float64"}), "text in column 'b'")
 
 
@@ -522,8 +521,9 @@ WITH_LARGE_INTEGERS = {
 
 
 def variance_beside(value):
-    """Of (value, 2, 2), by hand: with d = value − 2, the mean is 2 + d/3, and (4/9 + 1/9 + 1/9)
-    d² / 3 is left.
+    """Variance of (value, 2, 2) by hand.
+
+    With d = value − 2, the mean is 2 + d/3, and the variance is (4/9 + 1/9 + 1/9) d² / 3.
     """
     return 2 * (float(value) - 2) ** 2 / 9
 
@@ -637,8 +637,9 @@ TINY = ("1e-200", "subnormal")
 
 
 def extreme(values, power):
-    """Values times ``2**power``, and the same brought back: equal to the values but for what
-    subnormals round away.
+    """Return values times ``2**power``, and these scaled back.
+
+    The latter equal the original values except for the rounding of subnormal numbers.
     """
     scaled = np.ldexp(values, power)
     return frozen(scaled), frozen(np.ldexp(scaled, -power))
@@ -654,7 +655,7 @@ def test_extreme_values_are_what_they_say():
 
 
 def scales_of(method):
-    """Methods that take no distances in X have nothing to scale, and refuse to."""
+    """Return the valid scales. Methods without distances in X do not scale, and refuse others."""
     return ("standard", "minmax") if METHODS[method].reads_neighbors else ("auto",)
 
 
@@ -680,8 +681,7 @@ def check_extreme_values(method, size):
     if "bandwidth" not in options(method) or method == "supervised_laplacian":
         assert_array_equal(by_function(method, odd), by_function(method, clean))
         return
-    # A bandwidth of 4 is nothing beside distances of 1e155, and beside those of 1e-200 it is
-    # without bound.
+    # A bandwidth of 4 is effectively zero for distances of 1e155 and infinite for 1e-200.
     limit = 1e300 if size in TINY else 5e-324
     found, expected = (
         outcome(lambda table, width=width: by_function(method, table, bandwidth=width), table)
@@ -693,7 +693,7 @@ def check_extreme_values(method, size):
 
 
 def assert_same_choice(found, expected):
-    """The same scores, to the last bit, and the same order of choice for the same reasons."""
+    """Check for identical scores, selection order and selection details."""
     assert_array_equal(found.scores_, expected.scores_)
     assert_array_equal(found.ranking_, expected.ranking_)
     assert_array_equal(found.get_support(), expected.get_support())
@@ -737,7 +737,7 @@ def test_every_column_may_have_its_own_extreme_size_by_default(kind):
     odd = np.ldexp(X, [LARGEST, -900, 0, 600, -500])
     for scale in ("standard", "minmax", "robust"):
         assert_same_choice(by_default(kind, odd, scale=scale), by_default(kind, X, scale=scale))
-    # Such units are no common ones.
+    # The columns have no common unit.
     assert by_default(kind, odd).scale_ == "standard"
     assert_same_choice(by_default(kind, odd), by_default(kind, X, scale="standard"))
 
@@ -789,8 +789,7 @@ def test_extreme_values_in_the_semi_supervised_score_without_scaling(size):
 
 @case(17, 18)
 def test_a_variance_beyond_the_largest_number_is_refused():
-    # In the units of X there is no such number, and a rank without a score would be worse than this
-    # sentence.
+    # The variance overflows in the units of X. An error is better than a rank without a score.
     doors = {name: DOORS[name] for name in DOORS if "variance" in name}
     for size in ("largest", "1e155", "1e210", "1e300"):
         odd, _ = extreme(X, EXTREME_POWERS[size])
@@ -828,7 +827,7 @@ def test_extreme_targets(method):
         odd, clean = (Supervision.from_targets(values) for values in extreme(target, power))
         with about(size):
             assert_array_equal(by_sieve(method, X, odd), by_sieve(method, X, clean))
-            # Whole numbers as all floats beyond 2**53 are, these are still no classes.
+            # All floats beyond 2**53 are integers, but these are not classes.
             sieve = GraphSieve(method).fit(X[:12], np.ldexp(TARGET[:12], power))
             assert sieve.n_labeled_ == 12
 
@@ -861,8 +860,8 @@ def test_a_tiny_bandwidth_leaves_the_shortest_edge_and_a_warning(bandwidth):
 @case(23)
 @pytest.mark.parametrize("bandwidth", [1e20, 1e300])
 def test_a_huge_bandwidth_is_the_binary_graph_and_no_warning(bandwidth):
-    # Decided otherwise than in the table: equal weights are the ordinary graph of nearest
-    # neighbours, which says a lot.
+    # This differs from the table: equal weights give the ordinary graph of nearest neighbours,
+    # which is informative.
     W = oracle.knn_adjacency(X, 5)
     expected = [oracle.laplacian_ratio(W, f) for f in X.T]
     assert_allclose(
@@ -1056,7 +1055,7 @@ SPARSE = [getattr(sp, f"{kind}_{flavour}") for kind in FORMATS for flavour in ("
 
 
 def parts(matrix):
-    """Copies of all arrays that a sparse matrix is made of."""
+    """Return copies of all arrays of a sparse matrix."""
     names = ("data", "indices", "indptr", "row", "col", "offsets", "rows")
     return {
         name: np.array(getattr(matrix, name))
@@ -1097,8 +1096,8 @@ def test_rank_of_a_sparse_table(make):
 
 
 def disorderly(matrix):
-    """The same CSR matrix with explicit zeros, unsorted indices and every value in two halves,
-    which add up exactly.
+    """Return the same CSR matrix with explicit zeros, unsorted indices, and every value divided
+    into two halves that add up exactly.
     """
     rows, columns, data = [], [], []
     for row, column in itertools.product(range(N), reversed(range(P))):
@@ -1174,7 +1173,7 @@ def scattered(n_samples, n_features, n_values):
 
 
 def variance_by_hand(table, columns):
-    """The mean square less the squared mean, of a few columns with one or a few values each."""
+    """Mean square minus squared mean, for a few columns with few nonzero values each."""
     return [
         float((column**2).mean() - column.mean() ** 2)
         for column in table.tocsc()[:, columns].toarray().T
@@ -1231,7 +1230,7 @@ def test_mixed_column_names():
 
 @case(47)
 def test_several_levels_of_column_names():
-    # Decided: joined by a slash in `rank`; GraphSieve has no feature_names_in_ then, as in
+    # In `rank`, the levels are joined by a slash. GraphSieve then has no feature_names_in_, as in
     # scikit-learn.
     levels = pd.MultiIndex.from_tuples([("x", 1), ("x", 2), ("y", 1), ("y", 2), ("z", "")])
     frame = pd.DataFrame(X, columns=levels)
@@ -1368,7 +1367,7 @@ def test_two_rows_are_chosen_from_with_a_warning(kind):
     with pytest.warns(GraphSieveWarning, match="there are 2 samples"):
         sieve = by_default(kind, X[:2], PAIR_OF_ROWS[kind])
     assert not np.isnan(sieve.scores_).any()
-    # Two points lie on a line: every column says all that any other says.
+    # Two points lie on a line, so every column explains all others.
     assert_allclose(np.sort(sieve.redundancy_), [0, 1, 1, 1, 1], atol=1e-12)
 
 
@@ -1428,7 +1427,7 @@ def test_one_column(method):
         sieve = GraphSieve(method).fit(table, supervision=knowledge(method))
         assert sieve.get_support().tolist() == [True]
         assert np.isfinite(sieve.scores_).all()
-    # Whose neighbours are among all columns
+    # The neighbours of these methods depend on all columns.
     if not METHODS[method].reads_neighbors and method != "relieff":
         assert_allclose(by_function(method, X[:, :1]), by_function(method, X)[:1], rtol=1e-10)
 
@@ -1439,7 +1438,7 @@ def test_one_column_by_default(kind):
     for table in (X[:, :1], FRAME[["a"]], sp.csr_array(X[:, :1])):
         sieve = by_default(kind, table)
         assert sieve.get_support().tolist() == [True]
-        # It explains itself, and what is predicted from it.
+        # The column explains itself, and the prediction made from it.
         assert_allclose(sieve.scores_, [1.0], rtol=1e-12)
         assert sieve.redundancy_.tolist() == [0.0]
         assert sieve.closest_.tolist() == [-1]
@@ -1478,8 +1477,8 @@ CONSTANT = {
 @case(62, 64)
 @pytest.mark.parametrize("method", METHODS)
 def test_nothing_varies(method):
-    # Decided: without a count, or with a fraction, a warning and nothing selected; a count cannot
-    # be met.
+    # Without a count, or with a fraction, there is a warning and an empty selection. A count cannot
+    # be satisfied, so it is an error.
     for kind in CONSTANT:
         with about(kind):
             check_nothing_varies(method, kind)
@@ -1578,8 +1577,7 @@ def test_constant_columns_come_last_and_leave_the_others_alone_by_default(kind):
 @case(63)
 @pytest.mark.parametrize("kind", ["labels", "targets"])
 def test_columns_that_do_not_vary_among_the_known_are_no_constants(kind):
-    # Nothing is known of the samples in which the column differs; of the table it says something
-    # all the same.
+    # The column varies only among unlabelled samples, but it is still informative about the table.
     rows = np.arange(N) % 2 == 0
     y = (
         np.where(rows, np.arange(N) // 2 % 2, -1)
@@ -1632,7 +1630,7 @@ def test_copies_of_columns_are_named_and_not_chosen(kind):
     assert sieve.closest_[[3, 5, 6]].tolist() == [0, 1, 0]
     assert_allclose(sieve.closest_correlation_[[3, 5, 6]], 1.0, rtol=1e-12)
     assert_allclose(sieve.redundancy_[[3, 5, 6]], 1.0, rtol=1e-9)
-    # There is nothing left to say, and the copies of one column stay in their order.
+    # The remaining columns add nothing, and copies of one column stay in their order.
     assert sorted(sieve.ranking_[[3, 5, 6]]) == [5, 6, 7]
     assert sieve.ranking_[3] < sieve.ranking_[6]
 
@@ -1662,7 +1660,7 @@ def test_ties_are_shown():
         assert shared[second] == (shared[first][0] + 1, shared[first][0])
         assert shared[first][1] == shared[first][0]
     assert shared["x2"][0] == shared["x2"][1]
-    # Unlike by accident: no two features that differ share a place.
+    # No two different features share a rank.
     assert len({least for _, least in shared.values()}) == 3
 
 
@@ -1693,8 +1691,8 @@ LABELS_ON_ONE_ISLAND = frozen(np.concatenate([LABELS, np.full(2 * N, -1)]))
 
 @case(69)
 def test_a_graph_in_pieces():
-    # Decided otherwise than in the table: no warning where a piece holds no label, for no score
-    # carries labels along a graph.
+    # This differs from the table: there is no warning for components without a label, because no
+    # score propagates labels along the graph.
     W = oracle.knn_adjacency(ISLANDS, 2)
     assert sp.csgraph.connected_components(W)[0] >= 3
     chosen = {"n_neighbors": 2, "bandwidth": 4.0}
@@ -1714,7 +1712,7 @@ def test_a_graph_in_pieces():
 @case(70)
 @pytest.mark.filterwarnings("ignore:the graph is uninformative")
 def test_isolated_samples():
-    # Sample 4 has one neighbour, sample 3, and is forbidden to be linked with it.
+    # Sample 4 has one neighbour, sample 3, but a cannot-link forbids the edge.
     table = [[0.0, 1.0], [0.1, 5.0], [4.0, 2.0], [4.1, 0.0], [4.9, 3.0]]
     must, cannot = [(0, 1)], [(2, 4), (3, 4)]
     chosen = {"n_neighbors": 1, "bandwidth": 9.0, "cut_cannot_link": True}
@@ -1722,8 +1720,7 @@ def test_isolated_samples():
     assert_allclose(
         scores.constrained_laplacian_score(table, must, cannot, **chosen), expected, rtol=1e-10
     )
-    # With a small bandwidth all but the shortest edges vanish, and most samples have no link at
-    # all.
+    # With a small bandwidth only the shortest edges remain, and most samples have no edge.
     for form in ("phi1", "phi2", "phi3"):
         found = scores.spec_score(X, form=form, n_neighbors=3, bandwidth=1e-3)
         assert_allclose(
@@ -1774,9 +1771,7 @@ def test_nothing_works_before_fit():
 
 
 def target_doors(target):
-    """Every way to give a target, as functions of y: the ones for classes, or the ones for
-    quantities.
-    """
+    """Return all entry points for a target, as functions of y, for classes or continuous targets."""
     methods = BY_TARGETS if target == "continuous" else BY_LABELS
     doors = {
         f"{name}_score": (lambda y, name=name: METHODS[name].function(X, y, **options(name)))
@@ -1794,7 +1789,7 @@ def target_doors(target):
 
 LABEL_DOORS, TARGET_DOORS = target_doors("classes"), target_doors("continuous")
 ALL_TARGET_DOORS = LABEL_DOORS | TARGET_DOORS
-# For tests that meet many containers.
+# For tests with many containers.
 SOME_LABEL_DOORS = {
     name: LABEL_DOORS[name]
     for name in ("fisher_score", "sselect_score", "GraphSieve(lsdf)", "GraphSieve", "rank")
@@ -1957,8 +1952,9 @@ NOTHING_KNOWN = {
 
 
 def assert_unsupervised(sieve):
-    """As if nothing were known: a column counts by its largest correlation with another one, and
-    nothing is predicted.
+    """Check for the result without supervision.
+
+    The weight of a column is its largest correlation with another one, and nothing is predicted.
     """
     assert sieve.method_ == "diverse"
     weights = np.abs(np.corrcoef(X.T) - np.eye(P)).max(axis=0)
@@ -1994,7 +1990,7 @@ def check_no_target_known(y):
         published = GraphSieve(redundancy=None).fit(X, y)
     assert published.method_ == "laplacian"
     assert_array_equal(published.scores_, GraphSieve("laplacian").fit(X).scores_)
-    # A method that was asked for by name cannot do without.
+    # A requested supervised method raises an error.
     for method in ("fisher", "lsdf", "supervised_laplacian", "pearson"):
         with (
             pytest.warns(GraphSieveWarning, match="no target known"),
@@ -2300,7 +2296,7 @@ def test_what_a_target_is_can_be_said():
     found = GraphSieve(target_type="continuous").fit(X, wholes)
     assert_same_choice(found, by_default("targets", X, Supervision.from_targets(wholes)))
     assert not np.array_equal(found.scores_, GraphSieve().fit(X, wholes).scores_)
-    # A category is a class, whatever its name.
+    # Categories are classes, regardless of their names.
     assert (
         GraphSieve().fit(X, pd.Categorical(halves)).reason_
         == "24 of 24 labels are known, in 3 classes"
@@ -2399,7 +2395,7 @@ def test_a_class_of_one(method):
 # E. Constraints, probabilities, weights
 # --------------------------------------------------------------------------------------------------
 
-# Every way to give pairs, as functions of (must_link, cannot_link).
+# All entry points for pairs, as functions of (must_link, cannot_link).
 PAIR_DOORS = {
     "from_pairs": lambda must, cannot: Supervision.from_pairs(N, must, cannot),
     **{
@@ -2457,7 +2453,7 @@ def test_a_sample_linked_with_itself():
             found = door([*MUST.tolist(), (3, 3), (8, 8)], CANNOT)
         if name != "from_pairs":
             assert_array_equal(found, door(MUST, CANNOT), err_msg=name)
-    # Not in the table, decided: apart from itself it cannot be.
+    # Not in the table: a sample cannot be separated from itself.
     refused_pairs(MUST, [(3, 3)], "sample 3", "itself", error=ConstraintConflictError)
 
 
@@ -2664,7 +2660,7 @@ def test_all_samples_belong_together(must):
     for score in (scores.constraint_score, scores.c4_score):
         with pytest.raises(InputError, match="no cannot-linked pair"):
             score(X, must, [])
-    # All but one do not.
+    # One sample without a must-link is enough to avoid the warning.
     outside = Supervision.from_pairs(N, [pair for pair in must if N - 1 not in pair])
     assert np.isfinite(GraphSieve().fit(X, supervision=outside).scores_).all()
 
@@ -2848,7 +2844,7 @@ def test_labels_that_agree_give_no_warning_and_unknown_ones_an_error():
         GraphSieve().fit(
             X, ["a", "b"] * (N // 2), supervision=Supervision.from_probabilities(PROBA)
         )
-    # A supervision that brings labels itself leaves y to whatever comes next in a pipeline.
+    # If the supervision contains labels, y is left for later steps of a pipeline.
     found = GraphSieve().fit(X, TARGET, supervision=Supervision.from_labels(LABELS)).scores_
     assert_array_equal(found, GraphSieve().fit(X, LABELS).scores_)
 
@@ -2860,8 +2856,9 @@ def test_labels_that_agree_give_no_warning_and_unknown_ones_an_error():
 
 @case(30)
 def test_what_is_given_is_never_written_to():
-    """Arrays are read-only everywhere above; what has no such flag is compared before and after.
-    In test_purity.py, for every score and every sieve.
+    """All arrays above are read-only. Containers without this flag are compared before and after.
+
+    test_purity.py tests every score and every sieve.
     """
     frame, table, matrix = FRAME.copy(), pl.DataFrame(FRAME), sp.csc_array(MOSTLY_ZERO)
     frame_before, table_before, matrix_before = frame.copy(deep=True), table.clone(), parts(matrix)

@@ -1,4 +1,4 @@
-"""Every case of docs/bad-input.md has its tests, for Python, for the command line, or for both."""
+"""Every case of docs/bad-input.md has tests for Python, for the command line, or for both."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The promise of test_bad_input, for what is public beside the sieves and scores: an answer, or
-our own error in one line.
+"""Bad input for public functions other than sieves and scores: a result or an `InputError` of one
+line.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ Y = frozen(np.arange(N) % 2)
 @pytest.mark.parametrize("link", [False, True], ids=["named", "linked"])
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
 def test_what_is_no_ordinary_file_is_never_replaced(tmp_path, kind, link):
-    """A file moved to the place of a device would take it from everybody; a pipe and a socket
-    stand for it here.
+    """Replacing a device by a file would remove the device for all users.
+
+    A pipe and a socket represent devices here.
     """
     there = tmp_path / "there.csv"
     if kind == "pipe":
@@ -120,7 +121,7 @@ def test_a_comparison_that_is_none():
 
 
 # --------------------------------------------------------------------------------------------------
-# Every argument of every public function, with what it was not made for
+# Every argument of every public function, with unsuitable values
 # --------------------------------------------------------------------------------------------------
 
 
@@ -213,8 +214,7 @@ GIVEN = {
     stability: {"selector": "fisher", "X": X, "y": Y, "n_resamples": 2},
     standard_error: {"values": [1.0, 2.0, 4.0]},
 }
-# How often something is done is for whoever asks to wait for; functions of theirs may do as they
-# like.
+# Excluded, because huge counts are valid but would take too long.
 WAITED_FOR = {
     ("repeats", "beyond all"),
     ("n_init", "beyond all"),
@@ -225,7 +225,7 @@ ARGUMENTS = [(function, name) for function in GIVEN for name in signature(functi
 
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
-# Scikit-learn's word for a y of one column
+# scikit-learn warns about a y with one column.
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_mark_of_the_unlabelled_beyond_all_numbers_is_written():
 
 def test_a_fraction_of_the_labels_is_told_in_percent():
     found = evaluate("fisher", X, Y, sizes=[1], learners=["1nn"], folds=2, known=Fraction(1, 2))
-    assert found.knowledge == "50 % of the labels known"
+    assert found.knowledge == "50 % of the labels"
 
 
 # --------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_a_fraction_of_the_labels_is_told_in_percent():
 
 
 def archived(method=None, flag=None, version=None, header=None):
-    """The archive of a small data set, with another byte in what is said of each of its files."""
+    """Return the archive of a small data set, with changed bytes in its directory entries."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, values in (("X", X), ("y", Y)):
@@ -288,7 +288,7 @@ def archived(method=None, flag=None, version=None, header=None):
 
 
 DAMAGED = {
-    "compressed in a way that nobody knows": {"method": 99},
+    "compressed by an unknown method": {"method": 99},
     "compressed otherwise than it says": {"method": 14},
     "encrypted": {"flag": 1},
     "patched": {"flag": 32},
@@ -353,7 +353,7 @@ DOORS = {
 
 
 @pytest.mark.parametrize("door", DOORS.values(), ids=list(DOORS))
-# Numpy's, of a masked value in a list
+# numpy warns about a masked value in a list.
 @pytest.mark.filterwarnings("ignore:Warning. converting a masked element")
 def test_any_argument_of_reading_and_writing(tmp_path, door):
     for kind, value in ODD.items():

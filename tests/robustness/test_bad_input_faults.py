@@ -1,5 +1,5 @@
-"""What wrong use and a failing machine get from Python: sections F, I and J of the table of bad
-input, and very large tables.
+"""Wrong use and machine faults in Python: sections F, I and J of the table of bad input, and very
+large tables.
 
 Other rows are in test_bad_input.py (values, containers, shapes, targets, pairs) and
 test_cli_bad_input.py (the command line).
@@ -72,13 +72,13 @@ SIEVES = {
     "HybridSieve": HybridSieve(),
     "FloatingSieve": FloatingSieve(),
 }
-# One of each class, and one with a method: what parameters may be is not asked of the method.
+# One sieve of each class, and one with a method. Valid parameters do not depend on the method.
 CLASSES = ("GraphSieve", "GraphSieve(laplacian)", "IterativeSieve", "HybridSieve", "FloatingSieve")
 every_class = pytest.mark.parametrize("name", CLASSES)
 
 
 def known_to(name):
-    """What a sieve of that name is told of the samples."""
+    """Return the supervision for a sieve of that name."""
     uses = (
         METHODS[name[11:-1]].uses
         if name.startswith("GraphSieve(")
@@ -98,7 +98,7 @@ def fitted(name, table=X, known=None, **parameters):
 
 
 def python(code, *arguments, timeout=120, **environment):
-    """A new process; what it prints."""
+    """Run code in a new process and return its output."""
     ended = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
         capture_output=True,
@@ -123,9 +123,7 @@ def python(code, *arguments, timeout=120, **environment):
     reason="the limit counts what is private to a process only on Linux",
 )
 def test_a_memory_map_is_read_by_blocks(tmp_path):
-    """A gigabyte on the disk, of which all but a few pages are a hole, with a fifth of that for
-    all numbers made of it.
-    """
+    """Read a sparse file of one gigabyte with a fifth of that memory."""
     code = """
         import resource, sys, warnings
         import numpy as np
@@ -153,7 +151,7 @@ def test_a_memory_map_is_read_by_blocks(tmp_path):
 
 
 class ArrayInChunks:
-    """As much of a Dask array as is asked."""
+    """Minimal substitute for a Dask array."""
 
     def __init__(self, values, shape):
         self._values, self.shape = values, shape
@@ -176,7 +174,7 @@ def test_arrays_of_unknown_size():
 
 @case(51, 52)
 def test_arrays_of_dask():
-    """The work goes to the blocks, however they are cut; no rechunking and so no warning."""
+    """The computation runs on the blocks in any layout, without rechunking and its warning."""
     dask = pytest.importorskip("dask.array")
     split = dask.from_array(np.array(X), chunks=(17, 2))
     assert_allclose(rank(split).scores, rank(X).scores, rtol=1e-10)
@@ -193,9 +191,7 @@ def test_arrays_of_dask():
 
 @case(52)
 def test_arrays_split_by_columns():
-    """Whatever gives an array is read whole: columns that lie in several chunks are as good as
-    any.
-    """
+    """Objects that convert to an array are read completely, so chunks along columns work too."""
     assert_array_equal(rank(ArrayInChunks(X, X.shape)).scores, rank(X).scores)
 
 
@@ -282,7 +278,7 @@ def test_parameters_go_round(name):
 
 @case(125)
 def test_a_second_fit_replaces_all_of_the_first():
-    """In test_bad_input_searches.py, all attributes of further sieves are compared."""
+    """All attributes of further sieves are compared in test_bad_input_searches.py."""
     for name in SIEVES:
         with about(name):
             check_second_fit(name)
@@ -384,7 +380,7 @@ def test_the_same_seed_gives_the_same_bits(name):
 @case(131)
 @pytest.mark.slow
 def test_an_old_scikit_learn_is_named():
-    """What 1.6 has brought is taken away, as in 1.5."""
+    """Simulate version 1.5 by removing what version 1.6 introduced."""
     code = """
         import sklearn.cluster, sklearn.feature_selection, sklearn.linear_model, sklearn.metrics, sklearn.model_selection
         sklearn.__version__ = "1.5.2"
@@ -427,7 +423,7 @@ HOSTILE = (
 
 
 class Elements(HTMLParser):
-    """The names and attributes of all elements."""
+    """Parser that collects the names and attributes of all elements."""
 
     def __init__(self, page):
         super().__init__()
@@ -496,7 +492,7 @@ def test_a_complete_graph_that_would_not_fit_is_refused_before_it_is_made():
     reason="the limit counts what is private to a process only on Linux",
 )
 def test_nothing_else_takes_memory_for_all_pairs():
-    """Twelve thousand samples have pairs for more than a gigabyte; there is half of that."""
+    """All pairs of 12,000 samples need more than a gigabyte; the limit is half of that."""
     code = """
         import resource, warnings
         import numpy as np
@@ -534,9 +530,7 @@ def test_nothing_else_takes_memory_for_all_pairs():
     not sys.platform.startswith("linux"), reason="/proc tells how much memory is used"
 )
 def test_too_little_memory_is_a_memory_error_and_the_next_fit_is_as_ever():
-    """With a little more each time, from nothing to enough; a sieve that could not be fitted is
-    as it was.
-    """
+    """Increase the memory limit step by step. A failed fit must leave the sieve unchanged."""
     code = """
         import resource
         import numpy as np
@@ -563,7 +557,7 @@ def test_too_little_memory_is_a_memory_error_and_the_next_fit_is_as_ever():
 
 
 def killed(item):
-    """A worker that somebody kills."""
+    """Task that kills its own worker process."""
     if item == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return item
@@ -592,12 +586,12 @@ def test_a_worker_that_is_killed_is_a_clear_error_and_no_wait():
         == told
     )
     assert issubclass(LostProcessError, RuntimeError)
-    # Others are not concerned
+    # Other calls are not affected.
     assert in_parallel(pow, [(2, 3), (3, 2)], title="work", n_jobs=2) == [8, 9]
 
 
 class FailingDisk(io.RawIOBase):
-    """A file of which the n-th read fails, as a disk does."""
+    """File object that fails at the n-th read, like a broken disk."""
 
     def __init__(self, content, fails_at, at_once=4096):
         super().__init__()
@@ -672,8 +666,8 @@ def test_the_size_of_a_block_makes_no_difference(method):
 
 @case(208)
 def test_an_iteration_that_does_not_converge_says_so_and_uses_what_did(monkeypatch):
-    """The second attempt fails, too, with two of four eigenvectors found: the score is that of
-    these two.
+    """The second attempt also fails, with two of four eigenvectors found. The score uses these
+    two.
     """
     chosen = {"form": "phi3", "n_neighbors": 8, "bandwidth": 20.0}
     with_two = scores.spec_score(X, n_components=3, **chosen)

@@ -1,13 +1,12 @@
-"""What wrong input gets from the searches, the propagation of labels and the compression: the
-promise of test_bad_input for them.
+"""Bad input to the searches, to label propagation and to compression, as in test_bad_input.py.
 
-`Table`, `Supervision` and the rules of parameters are tested with every odd value in
-test_bad_input.py and test_parameters.py. Here every search meets one value of each kind, which
-shows that it reads what it is given through them.
+`Table`, `Supervision` and the rules for parameters are tested with every odd value in
+test_bad_input.py and test_parameters.py. Here every search is tested with one value of each kind,
+which shows that it reads its input through them.
 
-Either a sensible answer (every column at most once, probabilities that sum to one, finite scores)
-or an error of our own in one sentence that names what was given. Input that is odd but usable gives
-what its clean equivalent gives. All arrays are read-only.
+The result is sensible (every column at most once, probabilities that sum to one, finite scores), or
+an `InputError` of one sentence that names the input. Odd but usable input gives the same result as
+its clean equivalent. All arrays are read-only.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 # --------------------------------------------------------------------------------------------------
-# A clean problem, and every door to it
+# A clean problem, and every entry point
 # --------------------------------------------------------------------------------------------------
 
 N, P, NAMES = 24, 5, list("abcde")
@@ -82,7 +81,7 @@ KNN = KNeighborsClassifier(3)
 
 
 class Answer(NamedTuple):
-    """Any of: a list of columns, ranks, scores, class probabilities."""
+    """Result of an entry point: columns, ranks, scores or class probabilities."""
 
     order: np.ndarray | None = None
     ranking: np.ndarray | None = None
@@ -184,8 +183,9 @@ class Outcome(NamedTuple):
 
 
 def outcome(run, *arguments, ours=True):
-    """What it gives and warns of; a warning that is not ours is a fault, and so is the same one
-    twice.
+    """Return the result and the warnings.
+
+    Warnings from other libraries and repeated warnings are failures.
     """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -205,7 +205,7 @@ def clean_outcome(door, kind="as it is"):
 
 
 def same(found, expected, *, rtol=0.0, atol=0.0):
-    """Columns, ranks and selections are the same, numbers nearly so."""
+    """Check that columns, ranks and selections are equal, and numbers nearly equal."""
     for name, mine, theirs in zip(Answer._fields, found, expected, strict=True):
         if theirs is None:
             assert mine is None
@@ -216,7 +216,7 @@ def same(found, expected, *, rtol=0.0, atol=0.0):
 
 
 def check_sensible(door, answer, table, y=FEW):
-    """What an answer has to be whatever the numbers."""
+    """Check the properties that every result must have."""
     n_features = np.shape(table)[1]
     if answer.order is not None:
         assert answer.order.dtype.kind == "i"
@@ -225,9 +225,9 @@ def check_sensible(door, answer, table, y=FEW):
         assert 0 <= answer.order.min() <= answer.order.max() < n_features
         assert len(answer.order) == n_features or not door.startswith("iterative")
     if answer.ranking is not None:
-        everyone = np.arange(1, n_features + 1)
+        places = np.arange(1, n_features + 1)
         n_selected = int(answer.support.sum())
-        shared = np.minimum(everyone, n_selected + 1) if door.startswith("Floating") else everyone
+        shared = np.minimum(places, n_selected + 1) if door.startswith("Floating") else places
         assert_array_equal(np.sort(answer.ranking), shared)
         assert_array_equal(answer.support, answer.ranking <= n_selected)
     if answer.scores is not None:
@@ -259,7 +259,7 @@ def check_sentence(error):
 
 
 def attempt(run, *arguments):
-    """The outcome, or our error in one sentence; any other error goes through."""
+    """Return the outcome, or an `InputError` of one sentence. Other errors are raised."""
     try:
         return outcome(run, *arguments)
     except InputError as error:
@@ -267,9 +267,7 @@ def attempt(run, *arguments):
 
 
 def refused(run, *words, error=InputError):
-    """It raises our error, in one sentence that says all the words; what it warns of before is
-    no matter here.
-    """
+    """Check for an `InputError` of one sentence that contains all the words. Warnings are ignored."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with pytest.raises(error) as raised:
@@ -290,7 +288,7 @@ def test_clean_input_is_answered_without_a_warning(door):
 
 
 # --------------------------------------------------------------------------------------------------
-# A and B. Values in X and what holds them
+# A and B. Values in X and their containers
 # --------------------------------------------------------------------------------------------------
 
 
@@ -562,7 +560,7 @@ def check_constant_columns(door, table):
         assert answer.ranking[constant].min() > answer.ranking[
             np.delete(np.arange(table.shape[1]), constant)
         ].max() or (
-            door == "FloatingSieve"  # what was not selected shares one place
+            door == "FloatingSieve"  # unselected features share one rank
         )
     # They list or score all columns
     if not door.startswith(("harmonic", "hybrid", "floating", "Floating", "Hybrid", "diverse")):
@@ -609,7 +607,7 @@ def test_copies_of_a_column_stay_in_their_order(door):
     answer, warned = outcome(DOORS[door], frozen(ODD_TABLES["copies of columns"]), FEW)
     order = answer.order if answer.order is not None else np.argsort(answer.ranking)
     assert not warned
-    # In one list copies stand side by side; by rounds one may be dropped before the other, and that
+    # In a single ranking, copies are adjacent. In rounds, one copy may be dropped earlier, and this
     # is the second one.
     if door.startswith(("Graph", "Hybrid")):
         assert_array_equal(answer.scores[::2], answer.scores[1::2])
@@ -620,11 +618,12 @@ def test_copies_of_a_column_stay_in_their_order(door):
 
 
 def from_scratch(table, n_neighbors, variant, bandwidth):
-    """Laplacian scores of every round by the public function alone (1: drop; 2: the best of all
-    on the graph of the set).
+    """Compute the Laplacian scores of every round by the public function only.
+
+    Variant 1 drops features. Variant 2 takes the best of all features on the graph of the set.
     """
-    everyone = np.arange(table.shape[1])
-    current, dropped = everyone, []
+    all_columns = np.arange(table.shape[1])
+    current, dropped = all_columns, []
     while True:
         values = scores.laplacian_score(
             table[:, current], n_neighbors=n_neighbors, bandwidth=bandwidth
@@ -705,7 +704,7 @@ NOT_LABELS = {
 
 
 NO_LABEL = {"-1": np.full(N, -1), "NaN": np.full(N, NAN), "None": [None] * N, "empty": [""] * N}
-# Doors that need no labels, and what they are without.
+# Entry points that need no labels, and their equivalents without labels.
 LABELS_OR_NOT = {
     "GraphSieve(labels)": "GraphSieve",
     "GraphSieve(standard, labels)": "GraphSieve(standard)",
@@ -820,7 +819,7 @@ IDENTIFIERS = {
 
 @pytest.mark.parametrize("door", ["hybrid_selection", "HybridSieve", "IterativeSieve(lsdf)"])
 def test_a_target_where_classes_are_needed_is_refused_or_told(door):
-    """A class of its own for every sample carries nothing along: that needs a word."""
+    """If every sample has a different class, labels cannot be propagated, which needs a message."""
     for kind, y in IDENTIFIERS.items():
         assert len(np.unique(y)) == N
         found = attempt(BY_LABELS[door], X, frozen(y))
@@ -1242,7 +1241,7 @@ def test_a_bad_parameter_is_refused_by_its_name(name):
 
 
 def check_bad_parameter(run, parameter, value):
-    # A side of the map, the method and the estimator are called by what they are.
+    # Words in messages that may replace the name of the parameter.
     called = {
         "n_prototypes": ("n_prototypes", "map"),
         "method": ("method",),
@@ -1475,8 +1474,8 @@ def test_any_ridge_selects_as_many_as_asked_for(kind):
 
 
 def test_a_small_ridge_knows_the_one_column_that_is_the_target():
-    """With n columns or more, a ridge of nearly nothing fits everything; left-out samples must
-    still tell.
+    """With n columns or more, a tiny ridge fits everything. The held-out samples must still
+    determine the column.
     """
     table = frozen(np.c_[RNG.normal(size=(N, 3)), X[:, 0]])
     for ridge in (1e-8, 1e-6):
@@ -1590,7 +1589,7 @@ every_life = pytest.mark.parametrize("name", LIVES)
 
 
 def same_state(one, other):
-    """Everything that a fit has left, compared as bytes."""
+    """Compare all fitted attributes as bytes."""
     mine, theirs = vars(one), vars(other)
     assert set(mine) == set(theirs)
     for key in mine:
@@ -1645,7 +1644,7 @@ FAILURES = {
 
 
 def found_by(sieve):
-    """What a fit has left, as bytes."""
+    """Return all fitted attributes as bytes."""
     return {
         key: pickle.dumps(value)
         for key, value in vars(sieve).items()
@@ -1680,10 +1679,10 @@ def test_eight_threads_do_not_meet():
 
 
 def test_warnings_of_rounds_reach_the_thread_they_belong_to():
-    """What one thread holds back while its rounds run must not swallow what another one says."""
+    """Warnings held back by the rounds of one thread must not hide those of another thread."""
 
-    # Catching warnings is a matter of the whole process, so that the threads only run; the caller's
-    # filters decide.
+    # Catching warnings affects the whole process, so the threads do not catch any. The filters of
+    # the caller apply.
     with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(8) as pool:
         warnings.simplefilter("always")
         found = list(
@@ -1771,7 +1770,7 @@ def test_many_rounds_say_it_once(name):
     messages = [str(w.message) for w in caught]
     assert all(issubclass(w.category, GraphSieveWarning) for w in caught), messages
     assert len(messages) <= 4, messages
-    # A kind of warning is its words without the numbers, and without how often it came up.
+    # The kind of a warning is its text without numbers and without its count.
     kinds = [
         "".join(c for c in message.split(" (in ")[0] if not c.isdigit()) for message in messages
     ]
@@ -1852,9 +1851,7 @@ def test_a_score_of_another_kind_is_refused_in_our_words(score):
 
 
 class Interrupting:
-    """A scorer that keeps account of the sets that it has seen all folds of, and gives up at one
-    call.
-    """
+    """Scorer that records the sets it has scored on all folds, and interrupts at a given call."""
 
     def __init__(self, at):
         self.at, self.calls = at, 0
@@ -1916,8 +1913,7 @@ def test_an_interruption_gives_the_best_set_so_far(at):
     assert scorer.calls == at  # and not one fit more
     values = scorer.values(len(found))
     assert values[frozenset(found.tolist())] >= max(values.values()) - 1e-10
-    # The first step has looked at single columns, the second at pairs, the third at three at a
-    # time.
+    # The first step scores single columns, the second pairs, and the third triples.
     assert len(found) == 1 + (at > 3 * (2 * P - 1)) + (at > 3 * (3 * P - 3))
     assert str(len(found)) in str(caught[0].message)
 
@@ -1935,7 +1931,7 @@ def test_an_interrupted_sieve_says_so_and_can_be_used():
 
 @pytest.mark.parametrize("at", [3 * P + 1, 3 * (2 * P - 1) + 1])
 def test_an_interruption_ends_the_hybrid_search_too(at):
-    """Ctrl-C must not merely shorten one round of many."""
+    """Ctrl-C must end the whole search, and not only one of its rounds."""
     scorer = Interrupting(at)
     given = {"estimator": KNeighborsClassifier(1), "scoring": scorer, "cv": 3}
     try:

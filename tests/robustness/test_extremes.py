@@ -1,9 +1,8 @@
-"""Numbers at the ends of what floats hold, ties, copies and a handful of samples: for every method
-and every search there is.
+"""Extreme numbers, ties, copies and very few samples, for every method and every search.
 
-The answer is finite scores, features flagged by NaN that rank last (or infinite scores where a
-column tells classes apart without any spread within), or an error of our own; never a warning of
-numpy, never another exception.
+The result must be finite scores, or NaN for features that rank last. Scores may be infinite if a
+column separates classes without variation within classes. Errors must come from this library. numpy
+warnings and other exceptions are failures.
 """
 
 from __future__ import annotations
@@ -54,13 +53,13 @@ def one_of(values, seed=0):
 
 
 def mostly_copies():
-    """Nine of ten rows are one of the first four."""
+    """Return a table in which nine of ten rows are copies of the first four."""
     rows = np.where(np.arange(N) % 10 == 0, np.arange(N), np.arange(N) % 4)
     return PLAIN[rows]
 
 
 def spanning():
-    """Every column has values from 1e-308 to 1e308."""
+    """Return a table in which every column has values from 1e-308 to 1e308."""
     return PLAIN * 10.0 ** np.random.default_rng(1).uniform(-308, 307, size=(N, P))
 
 
@@ -103,7 +102,7 @@ def table_of(kind):
 
 
 def known_of(n):
-    """What may be known of n samples, of every kind; few of them are labelled."""
+    """Return supervision of every kind for n samples, few of them labelled."""
     rng = np.random.default_rng(n)
     labels = np.where((np.arange(n) % 3 == 2) & (np.arange(n) > 3), -1, np.arange(n) % 2)
     targets = np.where((np.arange(n) % 4 == 3) & (np.arange(n) > 3), np.nan, rng.normal(size=n))
@@ -118,7 +117,7 @@ def known_of(n):
 
 
 def extreme_knowledge():
-    """Targets of every size, classes of one member each, classes that nearly everybody is of."""
+    """Return targets of every magnitude, classes of one member, and very unbalanced classes."""
     few = np.where(np.arange(N) < 3, np.arange(N), 0)
     spread = 10.0 ** np.random.default_rng(2).uniform(-308, 308, N)
     return {
@@ -144,7 +143,7 @@ def extreme_knowledge():
 
 
 class Answer:
-    """Scores, if there are any, ranks and what was selected."""
+    """Scores (if any), ranks and selected features."""
 
     def __init__(self, sieve):
         self.scores = getattr(sieve, "scores_", None)
@@ -152,12 +151,12 @@ class Answer:
 
 
 def methods_and_searches():
-    """Every way to rank, as a function of (table, what is known), with the kinds of knowledge it
-    takes.
+    """Return every method and search as a function of (table, supervision), with the kinds of
+    supervision that it accepts.
     """
     ways = {}
     for name, method in METHODS.items():
-        # Others have nothing to scale
+        # The other methods do not scale.
         for scale in ("standard", None) if method.reads_neighbors else ("auto",):
             sieve = GraphSieve(name, scale=scale)
             ways[f"{name}, scale={scale}"] = (lambda sieve=sieve: sieve), method.uses
@@ -176,9 +175,7 @@ every_way = pytest.mark.parametrize("way", WAYS)
 
 
 def answer(way, table, known):
-    """What the way gives, or None where it refuses in a sentence of ours; numpy says nothing
-    meanwhile.
-    """
+    """Return the result, or None for an `InputError` of one sentence. numpy must not warn."""
     make, _ = WAYS[way]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -196,7 +193,9 @@ def answer(way, table, known):
 
 
 def check(found, table):
-    """Ranks are whole, what has no score comes last, and constants have none."""
+    """Check that ranks are complete, features without a score come last, and constants have no
+    score.
+    """
     n_features = table.shape[1]
     assert found.ranking.shape == found.support.shape == (n_features,)
     assert found.ranking.min() == 1
@@ -217,9 +216,10 @@ def each_knowledge(way, n=N):
 
 @every_way
 def test_extreme_tables(way):
-    """Only the variance refuses a table for the size of its numbers. What underflows in our sums
-    is meant to, also where numpy is told to raise; threads of ours do not see that, and would
-    warn.
+    """Only the variance refuses a table because of the magnitude of its numbers.
+
+    Underflow in sums is intended, also if numpy is set to raise errors. That setting does not reach
+    the library's own threads, which would issue warnings instead.
     """
     refused, tables = set(), {kind: table_of(kind) for kind in TABLES}
     for kind, known in itertools.product(TABLES, each_knowledge(way)):
@@ -231,7 +231,7 @@ def test_extreme_tables(way):
 
 @every_way
 def test_a_handful_of_samples(way):
-    """Of which every class may have one member."""
+    """Every class may have only one member."""
     for n in (2, 3, 4, 7):
         for kind, table in {
             "plain": PLAIN[:n],
@@ -263,9 +263,10 @@ def test_extreme_knowledge(way):
                 answer(way, table, known)
 
 
-def test_probabilities_too_small_to_be_multiplied_are_compared_with_everybody():
-    """Next to no pair is of two classes; as where there is none at all, those of one class are
-    compared with all pairs.
+def test_probabilities_too_small_to_be_multiplied_are_compared_with_all_pairs():
+    """Almost no pair consists of two classes.
+
+    As in the case without any such pair, pairs within classes are compared with all pairs.
     """
     tiny, nothing = (
         Supervision.from_probabilities(np.array([[value, 1.0]] * N)) for value in (SMALLEST, 0.0)
@@ -305,8 +306,8 @@ SLOW = ("feature_p_values, nothing known", "compare")
     "door",
     [pytest.param(door, marks=pytest.mark.slow if door in SLOW else ()) for door in DOORS],
 )
-def test_whoever_wants_errors_of_numpy_gets_none_at_any_door(door):
-    """As above, for what is called without a sieve: an answer, or a sentence of ours."""
+def test_no_function_raises_errors_of_numpy(door):
+    """Functions that need no sieve give a result or an `InputError` of one sentence."""
     answers = 0
     for kind in TABLES:
         table = table_of(kind)
@@ -352,7 +353,7 @@ def same(one, other):
             assert_allclose(one.scores, other.scores, rtol=1e-12)
 
 
-# Where sums of another order would show: ties, copies, and numbers of which a few digits are left.
+# Tables that reveal a changed order of summation: ties, copies, and numbers with few valid digits.
 ON_THE_EDGE = (
     "ties everywhere",
     "smallest steps",
@@ -375,7 +376,7 @@ def test_one_thread_or_two(way):
 
 @every_way
 def test_blocks_of_any_size(way, monkeypatch):
-    """Blocks are made by every table, so their size is changed for all of them."""
+    """Every table creates blocks, so their size is changed globally."""
     cases = list(itertools.product(ON_THE_EDGE, each_knowledge(way)))
     expected = [answer(way, table_of(kind), known) for kind, known in cases]
     for size in (1, 3 * N - 1):

@@ -1,8 +1,9 @@
-"""Faults injected: disks that are full, read-only or broken, signals at any moment, memory that
-ends, processes that are killed.
+"""Injected faults: full, read-only or broken disks, signals at any time, exhausted memory, and
+killed processes.
 
-After each fault: no half file, what was there before is there still, byte for byte, one sentence,
-the exit code that docs/command-line.md lists, no processes and no temporary files left behind.
+After each fault there are no partial files, and existing files are unchanged. The command reports
+one sentence and the exit code listed in docs/command-line.md. No processes or temporary files are
+left behind.
 `FAULTS_TIMES=5` injects five times as many; `pytest -s` shows how many there were, for
 docs/reliability.md.
 """
@@ -86,7 +87,7 @@ QUICK = ("rank", "report", "hybrid", "select", "compare")
 
 @pytest.fixture(scope="module", autouse=True)
 def counted():
-    """How many faults there were, once all tests have run."""
+    """Print the number of faults after all tests."""
     yield
     told = ", ".join(f"{name} {count}" for name, count in sorted(INJECTED.items()))
     print(f"\nfaults injected: {sum(INJECTED.values())} ({told})")
@@ -95,7 +96,7 @@ def counted():
 
 
 def fill(folder):
-    """Two tables, and an output of an earlier run for every command."""
+    """Write two tables, and an output of an earlier run for every command."""
     values = np.random.default_rng(0).normal(size=(60, 5))
     values[:, 0] += np.arange(60) % 2
     for name, known in (("t.csv", 60), ("few.csv", 12)):
@@ -126,7 +127,7 @@ def forks(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory):
-    """Of a process that has loaded nothing yet."""
+    """Return a process that has not loaded anything yet."""
     process = Forks([], tmp_path_factory.mktemp("fresh"))
     yield process
     process.close()
@@ -137,7 +138,7 @@ def contents(folder):
 
 
 def check_one_sentence(ended, code, *words):
-    """The last line is the sentence; lines before it tell what was understood."""
+    """Check that the last line is one sentence. Earlier lines describe the input."""
     assert ended.code == code, ended
     *before, last = ended.err.splitlines()
     assert last.startswith("graphsieve: ")
@@ -176,7 +177,7 @@ def test_a_disk_that_is_full_or_read_only_leaves_what_was_there(forks, folder, n
 
 @pytest.mark.parametrize("name", QUICK)
 def test_no_file_of_any_size_is_left_half_written(forks, folder, name):
-    """From nothing to the last byte but one, there is room for so much."""
+    """Limit the free space to every size from zero to one byte less than needed."""
     before = contents(folder)
     output = folder / COMMANDS[name][-1]
     assert forks.run(*COMMANDS[name], "--force", cwd=folder).code == 0
@@ -184,8 +185,7 @@ def test_no_file_of_any_size_is_left_half_written(forks, folder, name):
     output.write_bytes(OLD)
     for room in sorted({0, size // 3, size - 1}):
         ended = forks.run(*COMMANDS[name], "--force", "--quiet", cwd=folder, file_size=room)
-        # The error stream is a file, too, in which there is as much room; whatever comes of that,
-        # the output stays.
+        # The error stream is also a file with the same limit. This must not affect the output.
         assert ended.code == 4, ended
         assert contents(folder) == before
         check_nothing_left(ended)
@@ -207,7 +207,7 @@ mount -o remount,ro "$1"
 
 
 def test_a_real_disk_that_is_full_and_then_read_only(folder):
-    """A disk of 32 kB in a namespace of its own, too small for a report; the same disk
+    """Use a 32 kB disk in a separate namespace, which is too small for a report, and then make it
     read-only.
     """
     disk = folder / "disk"
@@ -249,8 +249,9 @@ def test_an_error_stream_that_is_full_loses_no_result(forks, folder, name):
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "loop", "of a link"])
 def test_a_link_is_replaced_whole_or_stays_with_its_target(forks, folder, kind):
-    """As docs/command-line.md says: replaced, not followed. Where the write fails, link and
-    target are as they were.
+    """As documented in docs/command-line.md, a link is replaced and not followed.
+
+    If the write fails, link and target are unchanged.
     """
     (folder / "target.csv").write_bytes(OLD)
     leads_to = {
@@ -284,8 +285,9 @@ def test_a_link_is_replaced_whole_or_stays_with_its_target(forks, folder, kind):
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_signal_at_any_call_ends_the_command_and_nothing_else(forks, folder, name):
-    """At calls of functions drawn from all that the command does: the same moments in every run,
-    on every machine.
+    """Send signals at function calls drawn from all calls of the command.
+
+    They are the same in every run and on every machine.
     """
     arguments = (*COMMANDS[name], "--force")
     whole = forks.run(*arguments, cwd=folder, count_calls=True)
@@ -303,7 +305,7 @@ def test_a_signal_at_any_call_ends_the_command_and_nothing_else(forks, folder, n
         ended = forks.run(*arguments, cwd=folder, at_call=place, signal=sent)
         code, said = ENDS[sent]
         check_one_sentence(ended, code, said)
-        # The last of the calls come after the file is there
+        # The last calls occur after the file has been written.
         assert contents(folder) in (before, new), place
         output.write_bytes(OLD)
         INJECTED["signals"] += 1
@@ -311,7 +313,7 @@ def test_a_signal_at_any_call_ends_the_command_and_nothing_else(forks, folder, n
 
 @pytest.mark.parametrize("name", [*QUICK, "reproduce"])
 def test_a_signal_at_any_time_ends_the_command_and_nothing_else(forks, folder, name):
-    """After times drawn from the first second: also in the middle of a loop in C."""
+    """Send signals at random times within the first second, also during loops in C."""
     drawn, before, output = random.Random(name), contents(folder), folder / COMMANDS[name][-1]
     possible = [before]
     if name != "reproduce":  # which takes far longer than a second
@@ -324,8 +326,7 @@ def test_a_signal_at_any_time_ends_the_command_and_nothing_else(forks, folder, n
             *COMMANDS[name], "--force", cwd=folder, after=0.1 + 0.9 * drawn.random(), signal=sent
         )
         code, said = ENDS[sent]
-        # On a quick machine it may have ended by then, or be about to: then there is nobody left to
-        # say anything.
+        # On a fast machine the process may already have ended or be ending, without a message.
         if ended.code in (code, -sent) and ended.err.strip().endswith(said.strip()):
             check_one_sentence(ended, code, said)
         else:
@@ -426,7 +427,7 @@ WRITERS = {
 
 
 class FailingFile(io.BufferedReader):
-    """A file on the disk of which the n-th read fails."""
+    """File on disk that fails at the n-th read."""
 
     def __init__(self, path, fails_at):
         super().__init__(io.FileIO(path))
@@ -452,8 +453,8 @@ class FailingFile(io.BufferedReader):
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_file_of_any_format_whose_nth_read_fails(tmp_path, monkeypatch, name):
-    """Python's reader of archives takes a read that fails for an archive that is damaged; all
-    others hear of the disk.
+    """Python's archive reader reports a failed read as a damaged archive. All other readers report
+    the disk error.
     """
     path, opened = tmp_path / name, []
     WRITERS[name](path)
@@ -483,9 +484,9 @@ def test_a_file_of_any_format_whose_nth_read_fails(tmp_path, monkeypatch, name):
         INJECTED["reads"] += 1
 
 
-def test_a_file_that_no_one_can_read(forks, folder):
-    """The memory of a process at address zero is an ordinary file to all who ask, and an
-    input/output error to read.
+def test_an_unreadable_file(forks, folder):
+    """The memory of a process appears as an ordinary file, but reading address zero is an
+    input/output error.
     """
     (folder / "t.csv").unlink()
     (folder / "t.csv").symlink_to("/proc/self/mem")
@@ -504,9 +505,7 @@ CLASSES = np.arange(600) % 2
 
 
 class Faulty:
-    """Whatever is indexed like an array, with a piece that cannot be read; the library it comes
-    from is that of the array.
-    """
+    """Array-like object with an unreadable piece. It appears to come from the array's library."""
 
     def __init__(self, array, fails_at, error):
         self._array, self._fails_at, self._error = array, fails_at, error
@@ -525,8 +524,8 @@ class Faulty:
 
 
 class FaultyMap(Mapped):
-    """A memory map with a piece that cannot be read. (A real one is a signal, SIGBUS, that no
-    library can answer.)
+    """Memory map with an unreadable piece. (In reality this is the signal SIGBUS, which a library
+    cannot handle.)
     """
 
     def __init__(self, array, memory, fails_at, error):
@@ -579,8 +578,8 @@ def filed(library):
 )
 @pytest.mark.parametrize("method", ["fisher", "laplacian"])
 def test_a_stored_table_with_a_piece_that_cannot_be_read(tmp_path, make, method):
-    """Pieces from the first to the last, by errors of disk and library; a sieve that could not
-    be fitted is as it was.
+    """Fail at every piece with errors of the disk and of the library. A failed fit must leave the
+    sieve unchanged.
     """
     sieve = GraphSieve(method, n_features_to_select=2).fit(LARGE, CLASSES)
     expected = sieve.ranking_.tolist()
@@ -615,16 +614,14 @@ def test_a_stored_table_with_a_piece_that_cannot_be_read(tmp_path, make, method)
 
 @pytest.mark.parametrize("name", ["rank", "select"])
 def test_any_limit_of_memory_is_success_or_one_sentence(fresh, folder, name):
-    """For a process that has still to load numpy and all the rest: from nothing at all to
-    enough.
-    """
+    """Limit the memory of a process before it loads numpy, from almost none to enough."""
     before, codes = contents(folder), []
     steps = [0, 1, 8, 64, 160, 235, 400, 1500] if TIMES == 1 else [*range(0, 800, 16), 1500]
     for more in steps:
         ended = fresh.run(
             *COMMANDS[name], "--force", "--quiet", cwd=folder, address_space=more * 2**20
         )
-        # So the C library ends a process that loads a library, and nobody is asked
+        # The C library ends a process that fails to load a library, without an exception.
         if "thread-local data: ABORT" in ended.err:
             check_nothing_left(ended)
             continue
@@ -633,7 +630,7 @@ def test_any_limit_of_memory_is_success_or_one_sentence(fresh, folder, name):
             (folder / COMMANDS[name][-1]).write_bytes(OLD)
         else:
             check_one_sentence(ended, 3, "memory")
-            # That is Arrow's
+            # Lines that start with <jemalloc> come from Arrow.
             assert [
                 line for line in ended.err.splitlines()[:-1] if not line.startswith("<jemalloc>")
             ] == []
@@ -646,7 +643,7 @@ def test_any_limit_of_memory_is_success_or_one_sentence(fresh, folder, name):
 
 @pytest.mark.parametrize("name", ["rank", "report", "hybrid", "select", "compare"])
 def test_memory_that_ends_while_the_command_computes(forks, folder, name):
-    """For a process that has loaded everything, and meets its limit while it reads, computes or
+    """Limit the memory of a process that has loaded everything, while it reads, computes or
     writes.
     """
     n = 3000
@@ -696,7 +693,7 @@ SHARED = (
 
 @pytest.mark.parametrize("struck", ["worker", "command by SIGINT", "command by SIGTERM"])
 def test_processes_that_share_the_work_end_with_it(forks, folder, struck):
-    """One of them killed, or all of them ended by a signal to the command alone."""
+    """Kill one of the processes, or end all of them by a signal to the command only."""
     before, drawn = contents(folder), random.Random(struck)
     of_worker = struck == "worker"
     sent = signal.SIGKILL if of_worker else signal.Signals[struck.rpartition(" ")[2]]
@@ -732,8 +729,8 @@ print([number for number, _ in found], len({process for _, process in found}) > 
 
 
 def test_a_process_that_is_replaced_is_no_news():
-    """Where warnings are errors, joblib's warning ended its own thread, and whoever had asked
-    for the work waited for ever.
+    """If warnings are errors, a joblib warning used to end joblib's own thread, and the caller
+    waited for ever.
     """
     pytest.importorskip("psutil")  # without it joblib does not look at the memory
     for also in ((), ("-W", "error")):
@@ -749,7 +746,7 @@ def test_a_process_that_is_replaced_is_no_news():
 
 
 def test_the_command_in_a_thread_leaves_signals_alone(folder, capsys, monkeypatch):
-    """Python lets only its first thread say what answers a signal."""
+    """Python allows only the main thread to set signal handlers."""
     monkeypatch.chdir(folder)
     codes = []
     before = signal.getsignal(signal.SIGTERM)
@@ -774,7 +771,7 @@ def test_the_command_in_a_thread_leaves_signals_alone(folder, capsys, monkeypatc
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
 def test_a_stream_that_is_full_leaves_the_exit_code_of_the_command(arguments, stream, code):
-    """Also where argparse ends the process; streams are buffered, as on a user's machine."""
+    """This also holds if argparse ends the process. Streams are buffered, as for users."""
     environment = {name: one for name, one in os.environ.items() if not name.startswith("PYTHON")}
     with open("/dev/full", "w") as full:
         streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -1,8 +1,8 @@
-"""Any table, anything known, any parameters: finite scores, flagged features, or an error of ours
-in one sentence.
+"""Fuzz tests with any table, supervision and parameters: finite scores, NaN for features without a
+score, or an `InputError` of one sentence.
 
-The suite tries a few hundred of each; ``HYPOTHESIS_PROFILE=fuzz pytest -s
-tests/robustness/test_fuzz_estimators.py`` goes hunting.
+The suite tries a few hundred of each. ``HYPOTHESIS_PROFILE=fuzz pytest -s
+tests/robustness/test_fuzz_estimators.py`` searches longer.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 @pytest.fixture(scope="module", autouse=True)
 def counted():
-    """How many calls there were, for docs/reliability.md (`pytest -s`)."""
+    """Print the number of calls, for docs/reliability.md (`pytest -s`)."""
     yield
     print(f"\nexecutions: {oddities.EXECUTIONS['all']:,}")
 
@@ -52,8 +52,8 @@ few, more = settings(max_examples=2 * EXAMPLES), settings(max_examples=4 * EXAMP
 SIEVES = {
     sieve.__name__: sieve for sieve in (GraphSieve, IterativeSieve, HybridSieve, FloatingSieve)
 }
-# Scores that are infinite where all samples of a class agree, or none differ: fractions whose
-# denominator can vanish.
+# Scores that are fractions with a denominator that can be zero. They are infinite if all samples of
+# a class are equal, or if none differ.
 CAN_BE_INFINITE = {
     "fisher",
     "lsdf",
@@ -66,7 +66,7 @@ BY_Y = {"labels": oddities.labels, "targets": oddities.targets}
 
 
 def check_scores(values, n_features, *, infinite):
-    """A float for every feature; NaN is the flag of what cannot be scored."""
+    """Check for one float per feature. NaN marks features without a score."""
     assert isinstance(values, np.ndarray)
     assert values.dtype == np.float64
     assert n_features is None or values.shape == (n_features,)
@@ -79,7 +79,7 @@ def check_ranking(ranking):
 
 @st.composite
 def score_calls(draw, method):
-    """The arguments of a score function: a table, what it knows, and some parameters."""
+    """Draw arguments of a score function: a table, supervision and some parameters."""
     table, n = draw(oddities.tables())
     uses = METHODS[method].uses
     if "pairs" in uses:
@@ -108,7 +108,7 @@ def test_any_arguments_of_a_score(method):
 
 @st.composite
 def fits(draw, names, methods=(), parameter="method"):
-    """A table, y, supervision, and parameters of an estimator."""
+    """Draw a table, y, supervision, and parameters of an estimator."""
     table, n = draw(oddities.tables())
     by = draw(st.sampled_from(["nothing", "y", "y", "supervision", "supervision", "both"]))
     y = (
@@ -237,7 +237,7 @@ def test_any_union_and_rows_of_what_is_known(two, key):
         assert answered(lambda: joined[np.arange(joined.n_samples)[::-1]]) is not None
 
 
-# What it found.
+# Regression tests for failures found by fuzzing.
 
 ENDLESS = 10**5000  # more digits than Python writes
 HUGE = 10**400  # more than a float holds
@@ -318,7 +318,7 @@ def test_class_names_with_line_breaks_in_a_warning():
 
 
 def test_a_decimal_that_signals_is_missing():
-    """It cannot even be compared with itself: InvalidOperation."""
+    """Comparing a signalling NaN with itself raises InvalidOperation."""
     known = Supervision.from_labels([Decimal("sNaN"), Decimal(1), Decimal(2), Decimal(1)])
     assert known.labels.tolist() == [-1, 0, 1, 0]
     assert np.isnan(Supervision.from_targets([Decimal("sNaN"), Decimal(1)]).targets).tolist() == [
@@ -370,7 +370,7 @@ def test_duplicates_whose_sum_is_beyond_the_largest_number():
 
 
 def test_half_precision_beside_small_integers_in_a_frame():
-    """Their common type is float16, in which 2**53 is infinite: numpy warned of it."""
+    """Their common type is float16, in which 2**53 is infinite. numpy used to warn about it."""
     frame = pd.DataFrame(
         {"a": np.array([1, 2, 4], dtype=np.float16), "b": np.array([1, 0, 1], dtype=np.int8)}
     )
@@ -379,16 +379,15 @@ def test_half_precision_beside_small_integers_in_a_frame():
 
 
 def test_a_largest_value_beyond_all_interquartile_ranges():
-    """1e308 is 1e309 ranges of 0.1, which is no number: such a column is divided by its standard
-    deviation.
+    """1e308 is 1e309 ranges of 0.1, which overflows. Such a column is divided by its standard
+    deviation instead.
     """
     column = np.array([0.0, 0.0, 0.1, 0.1, 0.1, 0.05, -1e308])
     table = np.stack([column, np.arange(7.0)], axis=1)
     for make in (np.asarray, sp.csr_array):
         found = rescaled(MemoryTable(make(table)), "robust").matrix
         found = found.toarray() if sp.issparse(found) else found
-        # n − 1 equal values beside one other are (n − 1) / n of the distance off their mean in n
-        # ways: σ = d √(n − 1) / n.
+        # For n − 1 equal values and one value at distance d, σ = d √(n − 1) / n.
         np.testing.assert_allclose(
             found[:, 0], [0, 0, 0, 0, 0, 0, -7 / np.sqrt(6)], rtol=1e-12, atol=1e-300
         )
@@ -396,13 +395,13 @@ def test_a_largest_value_beyond_all_interquartile_ranges():
 
 
 def test_values_next_to_equal_in_a_picture():
-    """Steps of 5e-324 beside a range of 1 overflowed on the way to the pictures of a report."""
+    """Steps of 5e-324 in a range of 1 used to overflow in the plots of a report."""
     found = rank(np.array([[0.0, 1.0], [1e-308, 0.0], [1.0, 1.0], [1.0, 0.5]]), [0, 1, 1, 0])
     assert sorted(found.ranks.tolist()) == [1, 2]
 
 
 def test_half_precision_as_a_target():
-    """The same for y, whose largest number was compared with 2**53."""
+    """The same for y, because its largest number is compared with 2**53."""
     y = np.array([1.5, 0.25, 3.0, 7.0], dtype=np.float16)
     np.testing.assert_array_equal(Supervision.from_y(y).targets, [1.5, 0.25, 3.0, 7.0])
     assert Supervision.from_y(np.array([0, 1, 1], dtype=np.float16)).labels.tolist() == [0, 1, 1]
@@ -417,8 +416,8 @@ def test_a_ranking_of_odd_parameters():
     )
 
 
-def test_a_memory_map_of_objects_is_refused_before_anybody_looks_at_them(tmp_path):
-    """A file of addresses: whoever follows one of them ends the process."""
+def test_a_memory_map_of_objects_is_refused_before_it_is_read(tmp_path):
+    """The file contains memory addresses. Following one of them would crash the process."""
     path = tmp_path / "objects"
     np.full(20, 2**40 + 1, dtype=np.int64).tofile(path)
     table = np.memmap(path, dtype=object, shape=(5, 4), mode="r")

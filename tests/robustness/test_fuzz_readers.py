@@ -1,8 +1,8 @@
-"""Any bytes for any reader: a table, or an error of ours in one sentence, in little time and
-memory, and no crash.
+"""Fuzz tests of all readers: any bytes give a table or one-sentence `InputError`, quickly, with
+little memory, and without a crash.
 
-The suite reads a few hundred damaged files of each kind; ``python tests/fuzzing.py --minutes 30``
-goes hunting.
+The suite reads a few hundred damaged files of each kind. ``python tests/fuzzing.py --minutes 30``
+searches longer.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def test_damaged_files(kind):
 
 @pytest.mark.parametrize("kind", NATIVE)
 def test_damaged_files_of_foreign_libraries(kind):
-    """In a child, since pyarrow and HDF5 may bring down the process; whether they do is theirs,
-    what we say is ours.
+    """Run in a child process, because pyarrow and HDF5 may crash. Such a crash must be reported in
+    one sentence.
     """
     _, counts, faults = watched(kind, 0, 0, 4 * EXAMPLES)
     assert counts["refused"] + counts["answered"] > 0
@@ -100,7 +100,7 @@ def test_mutations_are_known_by_their_seed():
     assert damaged("npz", 1, 5)[0] == damaged("npz", 1, 5)[0]
 
 
-# What it found.
+# Regression tests for failures found by fuzzing.
 
 
 def refused(call, *words):
@@ -113,7 +113,7 @@ def refused(call, *words):
 
 @pytest.mark.parametrize("digits", [309, 400, 401, 5000])
 def test_whole_numbers_beyond_the_largest_float(digits):
-    """int(float("9" * 309)) is an OverflowError; such a cell is infinite, as 1e400 is."""
+    """int(float("9" * 309)) raises OverflowError. Such a cell is infinite, like 1e400."""
     table = read_table(io.BytesIO(f"a,b\n{'9' * digits},1\n2,3\n".encode()))
     same = read_table(io.BytesIO(b"a,b\n1e400,1\n2,3\n"))
     np.testing.assert_array_equal(table.matrix, same.matrix)
@@ -136,8 +136,8 @@ def npz(**members):
 
 @pytest.mark.parametrize("code", [0x110000, 0xFFFFFFFF, 0xD800, 0xDFFF])
 def test_text_of_characters_that_do_not_exist(code):
-    """numpy stores any four bytes as a character, and Python ends with a SystemError or with
-    text that cannot be written.
+    """numpy stores any four bytes as a character. In Python they cause a SystemError or text that
+    cannot be encoded.
     """
     text = np.array([code, 97], dtype=np.uint32).view("U1")
     refused(
@@ -203,8 +203,8 @@ def test_results_with_a_number_beyond_the_largest_float(tmp_path):
 
 
 def test_names_of_columns_that_a_few_bytes_stand_for_count_too():
-    """A sparse table of two million columns, in a kilobyte: their names would take far more than
-    the numbers.
+    """A sparse table of two million columns fits in a kilobyte, but their names would need far
+    more memory than the numbers.
     """
     npz = io.BytesIO()
     sp.save_npz(npz, sp.csr_array(([1.0], ([0], [5])), shape=(3, 1_900_000)))

@@ -1,7 +1,6 @@
-"""The rules of parameters, with every odd value: an answer, or one sentence with the name and the
-value.
+"""Rules for parameters with odd values: a result, or one sentence with the name and the value.
 
-Which parameter of which search and sieve has which rule is in test_bad_input_searches.py.
+The rules of the parameters of each search and sieve are tested in test_bad_input_searches.py.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Speechless:
         raise RuntimeError("no words\nfor it")
 
 
-# What is nothing of what any rule asks for; those that a rule takes are left out by name.
+# Values that most rules refuse. Values that a rule accepts are excluded by name.
 ODD = {
     "None": None,
     "True": True,
@@ -64,7 +63,7 @@ ODD = {
     "speechless": Speechless(),
     "type": int,
 }
-# Every rule with what it takes, as given and as used, and the names of what it takes above.
+# Every rule with accepted values, as passed and as used, and names of accepted values from above.
 RULES = {
     "count": (
         parameters.count(),

@@ -1,6 +1,4 @@
-"""The same input gives the same bytes; nothing that was given is changed, and nothing else in
-the process either.
-"""
+"""Equal input gives equal bytes, and neither the input nor the state of the process changes."""
 
 from __future__ import annotations
 
@@ -89,7 +87,7 @@ GIVEN = {
 
 
 def of_function(method):
-    """The public function of a method on arrays, as a function of the table."""
+    """Return the public function of a method as a function of the table."""
     given = GIVEN[method.uses[0]] if method.uses else ()
     return lambda table: method.function(table, *given)
 
@@ -171,7 +169,7 @@ def called(name, table=X):
 
 
 def without_times(facts):
-    """A page or a document without the moment it was made in."""
+    """Return a page or document without its time stamp."""
     return (
         re.sub(r"\d+(\.\d+)? (s|seconds)\b|20\d\d-\d\d-\d\d[T ]?[\d:.+Z]*", "", facts)
         if isinstance(facts, str)
@@ -180,8 +178,9 @@ def without_times(facts):
 
 
 def as_bytes(result):
-    """Every value of a result but the seconds it took; a pickle would also tell whether two
-    equal objects are one.
+    """Return all values of a result except for run times.
+
+    A pickle would also depend on whether two equal objects are identical.
     """
     if isinstance(result, np.ndarray):
         values = repr(result.tolist()) if result.dtype == object else result.tobytes().hex()
@@ -202,9 +201,9 @@ def as_bytes(result):
         return b"[" + b",".join(map(as_bytes, result)) + b"]"
     if hasattr(result, "__dict__") and not callable(result):
         values = {name: value for name, value in vars(result).items() if name != "_portraits"}
-        if isinstance(result, Supervision):  # what it has counted since then does not matter
+        if isinstance(result, Supervision):  # without cached values
             values = result.__getstate__()
-        if isinstance(result, Ranking):  # they are drawn when they are asked for
+        if isinstance(result, Ranking):  # figures are computed on demand
             values["portraits"] = result.portraits
         return type(result).__name__.encode() + as_bytes(values)
     return without_times(repr(result)).encode()
@@ -271,7 +270,7 @@ def content(table):
 
 @every_call
 def test_tables_are_left_as_they_were(name):
-    """Read-only arrays are met by all other tests here: writing to one is an error."""
+    """All other tests here use read-only arrays, so that writing to one is an error."""
     for holder, make in HOLDERS.items():
         table = make()
         before = content(table)
@@ -280,7 +279,7 @@ def test_tables_are_left_as_they_were(name):
 
 
 def arrays_of(known):
-    """What it was made of; what it has counted since then does not matter."""
+    """Return the data of an object, without values that it has cached since."""
     values = {field.name: getattr(known, field.name) for field in dataclasses.fields(known)}
     return {
         name: value.tobytes() for name, value in values.items() if isinstance(value, np.ndarray)
@@ -288,7 +287,7 @@ def arrays_of(known):
 
 
 def knowledge():
-    """All that is given here beside tables, as bytes."""
+    """Return all input except for tables, as bytes."""
     plain = (LABELS, TARGETS, MUST, CANNOT, PROBABILITIES, X)
     assert not any(array.flags.writeable for array in plain)
     return [arrays_of(known) for known in KNOWN.values()], [array.tobytes() for array in plain]
@@ -310,7 +309,7 @@ def test_y_is_left_as_it_was(y):
 
 @every_sieve
 def test_results_belong_to_the_sieve(name):
-    """Whoever writes to what one sieve has found changes neither another one nor the input."""
+    """Writing to the results of one sieve changes neither another sieve nor the input."""
     sieve, known = SIEVES[name]
     one, other = (clone(sieve).fit(X, supervision=known) for _ in range(2))
     before = as_bytes(other)
@@ -324,7 +323,7 @@ def test_results_belong_to_the_sieve(name):
 
 
 def state():
-    """What belongs to the whole process, and anybody might change."""
+    """Return the global state of the process that code might change."""
     kind, keys, *rest = np.random.get_state()  # noqa: NPY002
     return {
         "numpy.random": (kind, keys.tobytes(), *rest),
@@ -349,7 +348,7 @@ def state():
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 def test_neither_what_is_known_nor_anything_in_the_process_is_changed(name):
     given = knowledge()
-    CALLS[name](X)  # what is loaded with it may bring threads of its own
+    CALLS[name](X)  # Imported libraries may start threads.
     before = state()
     CALLS[name](X)
     assert state() == before
@@ -386,8 +385,8 @@ def test_nothing_in_the_process_is_changed_by_reading_and_by_the_command(
 
 
 def test_a_file_is_written_without_a_word_to_other_threads(tmp_path, monkeypatch):
-    """The mask of new files belongs to the process: while it is changed, files of other threads
-    would be open to all.
+    """The file mode mask belongs to the process. While it is changed, new files of other threads
+    would be readable by all users.
     """
     monkeypatch.setattr(os, "umask", lambda mask: pytest.fail("the mask was changed"))
     monkeypatch.setattr(os, "chdir", lambda path: pytest.fail("the folder was changed"))
@@ -398,7 +397,7 @@ def test_a_file_is_written_without_a_word_to_other_threads(tmp_path, monkeypatch
     ]
 
 
-def test_of_two_who_read_long_cells_the_last_restores_the_limit():
+def test_the_last_of_two_readers_of_long_cells_restores_the_limit():
     usual = csv.field_size_limit()
     one, other = text._long_cells.held(), text._long_cells.held()
     one.__enter__()
@@ -430,7 +429,7 @@ def test_filters_of_warnings_are_restored_by_the_last_however_they_overlap():
 
 
 def a_child_can(use):
-    """Whether a child of this process comes through, within some seconds."""
+    """Whether a child of this process succeeds within some seconds."""
     child = os.fork()
     if not child:
         signal.alarm(10)
@@ -464,9 +463,10 @@ def test_a_child_does_not_wait_for_a_lock_of_a_thread_that_it_has_not(lock):
     assert not lock.locked()
 
 
-def test_who_leaves_an_equal_filter_takes_nobody_elses():
-    """Also not the one that the user has set: `warnings.filterwarnings` would move it, and
-    removing ours would remove it.
+def test_removing_a_filter_keeps_equal_filters():
+    """A filter set by the user must stay, too.
+
+    `warnings.filterwarnings` would move it, and removing the library's filter would remove it.
     """
     one, other = (
         warnings_ignored("of a library", UserWarning),
@@ -485,7 +485,7 @@ def test_who_leaves_an_equal_filter_takes_nobody_elses():
 
 
 def test_a_child_has_no_filters_and_limits_of_threads_that_it_has_not(tmp_path):
-    """They would never restore them."""
+    """The threads do not exist in the child, so they would never restore these settings."""
     usual, filters, showing = csv.field_size_limit(), list(warnings.filters), warnings.showwarning
     blas = [library["num_threads"] for library in threadpool_info()]
     inside, leave = threading.Event(), threading.Event()
@@ -546,9 +546,7 @@ def test_each_thread_keeps_its_own_warnings():
 
 
 def test_a_floating_search_by_an_estimator_leaves_the_filters_of_warnings_while_it_works():
-    """`cross_val_score` would empty and fill them again for each fold, whatever other threads do
-    meanwhile.
-    """
+    """`cross_val_score` would clear and restore them for each fold, regardless of other threads."""
     before, during = list(warnings.filters), []
 
     def scoring(model, rows, outcome):
@@ -631,7 +629,7 @@ def test_processes_find_the_same():
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing", "threading"])
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_work_is_shared_by_whatever_joblib_was_told_to_use(backend):
-    """Also by backends that give all results at once."""
+    """This includes backends that return all results in one step."""
     with parallel_config(backend=backend):
         assert in_parallel(pow, [(2, 3), (3, 2), (5, 1)], title="work", n_jobs=2) == [8, 9, 5]
 
@@ -683,7 +681,7 @@ BROKEN = frozen(np.where(np.arange(X.size).reshape(X.shape) == 0, np.nan, X))
 
 
 def test_a_fit_that_fails_leaves_the_one_before():
-    """Other failures are in test_bad_input_searches.py."""
+    """Other failures are tested in test_bad_input_searches.py."""
     for name, (sieve, known) in SIEVES.items():
         fitted = clone(sieve).fit(X, supervision=known)
         before = as_bytes(fitted)

@@ -1,6 +1,4 @@
-"""The quality and certainty of a selection: evaluation, comparison of methods, stability and
-p-values.
-"""
+"""Evaluation of selections, comparison of methods, stability of selections and p-values."""
 
 from graphsieve.assess.comparison.comparing import compare
 from graphsieve.assess.evaluation.clustering import clustering_accuracy

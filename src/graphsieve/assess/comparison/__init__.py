@@ -1,3 +1,3 @@
-"""Comparison of several methods: the agreement of their rankings, and the value of their first
-columns to a learner.
+"""Comparison of several methods: agreement of their rankings, and performance of learners on their
+first columns.
 """

@@ -1,6 +1,4 @@
-"""Which methods are compared: those named, or those that suit what is known and take seconds,
-not minutes.
-"""
+"""Methods to compare: those requested, or those that suit the supervision and are fast enough."""
 
 from __future__ import annotations
 
@@ -18,9 +16,9 @@ from graphsieve.search.search_registry import SEARCHES
 from graphsieve.supervision.value import Kind, Supervision
 
 NAMES = ("auto", *SEARCHES, *METHODS)
-"""Everything that may be named: the default, searches, and scores."""
+"""All valid names: the default, searches and scores."""
 
-PATIENCE = 10.0  # seconds that one method may take in all folds, where nobody named it
+PATIENCE = 10.0  # seconds per method for all runs, if the method was not requested
 
 CLASSICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -31,12 +29,17 @@ CLASSICS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "nothing": ("spec", "variance", "iterative"),
     }
 )
-"""What is compared besides the default and the published method for what is known."""
+"""Classical methods by kind of supervision.
+
+They are compared in addition to the default and the published method for the supervision.
+"""
 
 
 class Size(NamedTuple):
-    """What the time of a method depends on: the table, how much is known of it, and how many
-    features are wanted.
+    """Quantities that determine the run time of a method.
+
+    They are the shape of the table, the amount of supervision, and the number of features to
+    select.
     """
 
     n_samples: int
@@ -47,7 +50,7 @@ class Size(NamedTuple):
 
     @classmethod
     def of(cls, known: Supervision, n_features: int, n_wanted: int) -> Size:
-        """The size of a table of which so much is known."""
+        """Return the size of a table with this supervision."""
         return cls(len(known), n_features, known.n_labeled, max(1, known.n_known_classes), n_wanted)
 
 
@@ -81,13 +84,18 @@ SECONDS: Mapping[str, Callable[[Size], float]] = MappingProxyType(
         ),
     }
 )
-"""About how long one run takes on one core, where that may be long; measured, and good to a
-factor of three.
+"""Approximate seconds per run on one core, for methods that may be slow.
+
+The constants were measured and are accurate to a factor of three.
 """
 
 
 def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
-    """The methods asked for, each once; refused where one needs what is not known."""
+    """Return the requested methods after checking them.
+
+    Raises `InputError` for unknown names, duplicates, and methods that lack the supervision they
+    need.
+    """
     listed = [methods] if isinstance(methods, str) else methods
     if not has_parts(listed):
         raise InputTypeError(
@@ -96,14 +104,14 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
     names = list(listed)
     if not names:
         raise InputError(
-            parameter("methods", methods), " is empty; name at least one, or leave it out."
+            parameter("methods", methods), " is empty; list at least one, or leave it out."
         )
     able = [name for name in NAMES if not missing(name, known)]
     for name in names:
         if not isinstance(name, str) or name not in NAMES:
             raise InputError(
                 parameter("methods", name),
-                f" holds {quoted(name)}; choose from {', '.join(NAMES)}{nearest(name, NAMES)}.",
+                f" contains {quoted(name)}; choose from {', '.join(NAMES)}{nearest(name, NAMES)}.",
             )
         if name not in able:
             given = f"only {' and '.join(known.kinds)} are" if known.kinds else "nothing is"
@@ -114,7 +122,7 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
     if len(set(names)) < len(names):
         raise InputError(
             parameter("methods", names),
-            f" names one of them twice: {', '.join(names)}; name each once.",
+            f" contains a name twice: {', '.join(names)}; list each once.",
         )
     return tuple(names)
 
@@ -122,30 +130,31 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
 def usual_methods(
     known: Supervision, whole: Size, part: Size, n_parts: int
 ) -> tuple[tuple[str, ...], list[str]]:
-    """The default, the published method for what is known, and classical ones; and what was left
-    out, and why.
+    """Return the default, the published method for the supervision, and classical methods.
 
-    A method runs once on the whole table and once on each of so many parts.
+    The second value contains notes on methods that were left out because they are slow. A method
+    runs once on the whole table and once on each of `n_parts` parts.
     """
-    with held_back():  # the default itself will say it
+    with held_back():  # The default issues the same warnings itself.
         published, _ = choose_method(known)
     chosen, notes = [], []
-    for name in dict.fromkeys(("auto", published, *CLASSICS[told_by(known)])):
+    for name in dict.fromkeys(("auto", published, *CLASSICS[deciding_kind(known)])):
         seconds = SECONDS[name](whole) + n_parts * SECONDS[name](part) if name in SECONDS else 0.0
         if seconds <= PATIENCE:
             chosen.append(name)
         else:
             runs = f" for {1 + n_parts} runs" if n_parts else ""
             notes.append(
-                f"{name} was left out: it would take about {_duration(seconds)}{runs}; name it in "
-                "methods to have it."
+                f"{name} was left out: it would take about {_duration(seconds)}{runs}; list it in "
+                "methods to include it."
             )
     return tuple(chosen), notes
 
 
-def told_by(known: Supervision) -> str:
-    """The kind of knowledge that decides which methods suit: what tells samples apart, or
-    nothing.
+def deciding_kind(known: Supervision) -> str:
+    """Return the kind of supervision that determines the methods, or "nothing".
+
+    Supervision that does not distinguish samples, such as a single class, counts as nothing.
     """
     with held_back():
         published, _ = choose_method(known)
@@ -157,7 +166,7 @@ def told_by(known: Supervision) -> str:
 
 
 def usable(name: str) -> tuple[Kind, ...]:
-    """The kinds of knowledge that a method can be told."""
+    """Kinds of supervision that a method can use."""
     if name in METHODS:
         return METHODS[name].uses
     return (
@@ -168,7 +177,7 @@ def usable(name: str) -> tuple[Kind, ...]:
 
 
 def missing(name: str, known: Supervision) -> tuple[Kind, ...]:
-    """What a method needs one of, where none of it is known."""
+    """Kinds of supervision of which a method needs at least one, if none of them is available."""
     needed = (
         METHODS[name].uses
         if name in METHODS
@@ -178,7 +187,7 @@ def missing(name: str, known: Supervision) -> tuple[Kind, ...]:
 
 
 def part_for(known: Supervision, name: str) -> Supervision | None:
-    """What a method can use of what is known; None where that is nothing."""
+    """Return the supervision that a method can use, or None if there is none."""
     kinds = usable(name)
     labels = known.labels if "labels" in kinds else None
     probabilities = known.probabilities if "probabilities" in kinds else None
@@ -197,7 +206,10 @@ def part_for(known: Supervision, name: str) -> Supervision | None:
 
 
 def default_sizes(n_features: int) -> list[int]:
-    """Numbers of features that grow by factors, up to a hundred; all columns are there anyway."""
+    """Return numbers of features on an approximately logarithmic scale, from 1 to 100.
+
+    All columns are a separate baseline.
+    """
     return [size for size in (1, 2, 3, 5, 10, 20, 50, 100) if size < n_features] or [1]
 
 

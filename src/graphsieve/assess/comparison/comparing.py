@@ -1,5 +1,5 @@
-"""Every method once on the whole table, and all of them on the same folds where there is
-something to predict.
+"""Comparison of methods: rankings of the whole table, and cross-validation on the same folds if
+there are labels or targets to predict.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
 
-FEWEST_TARGETS = 10  # known values from which on there are curves
+FEWEST_TARGETS = 10  # smallest number of known targets for which curves are computed
 USUAL_FOLDS = 5
-FEWER_FOLDS = 3  # on large tables, and for classes too small for more
-RANDOM_ORDERS = 5  # in every fold, whose mean stands for random columns
-LARGE_TABLE = 1_000_000  # numbers, from which on folds are fewer
+FEWER_FOLDS = 3  # on large tables, and for small classes
+RANDOM_ORDERS = 5  # random orders per fold; the baseline is their mean
+LARGE_TABLE = 1_000_000  # elements; tables of this size or larger have fewer folds
 
 
 @vanishing
@@ -67,43 +67,41 @@ def compare(
     progress: bool | None = None,
     max_rows: int | None = 5_000,
 ) -> Comparison:
-    """Rank the columns of a table by several methods, and see where they agree and what their first
-    columns are worth.
+    """Compare several methods by the agreement of their rankings and by the performance of learners.
 
-    Every method ranks the whole table once. Where labels or a target are known, each also chooses
-    inside the same folds, and learners are tested on held-out rows with its first columns, beside
-    random columns and all columns.
+    Every method ranks the whole table once. If labels or targets are known, every method also
+    selects columns in the same cross-validation folds. Learners are then tested on held-out rows
+    with its first columns, and with random columns and all columns as baselines.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features.
+        Features.
     y : array of shape (n_samples,), optional
-        Class labels or a continuous target, in part if not all are known. It is joined with
-        `supervision`, unless that brings labels or targets itself: then methods get those alone,
-        and `y` is what learners are tested on.
+        Class labels or a continuous target, possibly for some samples only. It is combined with
+        `supervision`. If `supervision` contains labels or targets itself, methods receive only
+        those, and `y` is only used to test learners.
     supervision : Supervision, optional
-        Anything else that is known. Each method gets what it can use of it.
+        Further supervision. Each method receives the kinds that it can use.
     methods : sequence of str, optional
-        ``"auto"`` or names from `graphsieve.scores.METHODS` and `graphsieve.search.SEARCHES`. None:
-        the default, the published method for what is known, and classical ones, unless they would
-        take too long.
+        ``"auto"`` or names from `graphsieve.scores.METHODS` and `graphsieve.search.SEARCHES`. None
+        means the default search, the published method for the supervision, and classical methods,
+        except for those that would take too long.
     feature_names : sequence of str, optional
-        The names of the columns, where X is no frame.
+        Names of the columns, if X is not a data frame.
     sizes : sequence of int, optional
-        Numbers of columns; None is 1, 2, 3, 5, 10, 20, 50, 100, as far as there are more columns.
+        Numbers of columns. None means 1, 2, 3, 5, 10, 20, 50 and 100, up to the number of columns.
     learners, repeats
         As in `evaluate`.
     folds : int or pairs of training and test rows, optional
-        As in `evaluate`, but lowered where classes are too small for it. None is 5, or 3 on large
-        tables.
+        As in `evaluate`, but reduced if classes are too small. None means 5, or 3 on large tables.
     target_type, unlabeled
         As in `GraphSieve`.
     random_state, n_jobs, progress
         As in `evaluate`.
     max_rows : int or None
-        Curves are made from at most so many rows, drawn at random but for those of which something
-        is known; None is all of them. Rankings are always of the whole table.
+        Largest number of rows for the curves. Rows are drawn at random, with preference for rows
+        with supervision. None means all rows. Rankings always use the whole table.
 
     Returns
     -------
@@ -143,9 +141,7 @@ def compare(
     )
     notes = list(plan.notes)
     if plan.folds is not None and len(rows) < n_samples:
-        notes.append(
-            f"The curves are made from {len(rows)} of the {n_samples} rows, drawn at random."
-        )
+        notes.append(f"The curves use {len(rows)} of the {n_samples} rows, drawn at random.")
     if methods is None:
         whole, part = (Size.of(some, n_features, max(numbers)) for some in (known, known[rows]))
         chosen, left_out = usual_methods(known, whole, part, plan.n_runs)
@@ -162,16 +158,16 @@ def compare(
         progress=progress,
     )
     notes += refused
-    said = _give_warnings(ranked)
+    reported = _give_warnings(ranked)
     evaluation = None
     if plan.folds is not None and judge is not None:
-        told, tested = (known, judge) if len(rows) == n_samples else (known[rows], judge[rows])
+        given, tested = (known, judge) if len(rows) == n_samples else (known[rows], judge[rows])
         evaluation, without = _evaluated_if_possible(
             tuple(ranked),
             table if len(rows) == n_samples else table[rows],
-            None if _is_all(known, judge) else told,
+            None if _is_all(known, judge) else given,
             tested,
-            said=said,
+            reported=reported,
             sizes=numbers,
             learners=learners,
             folds=plan.folds,
@@ -199,7 +195,10 @@ def compare(
 
 
 def rank_agreement(ranks: Integers) -> Floats:
-    """Kendall's tau-b between all rankings, one per row; NaN where one of them ties everything."""
+    """Kendall's tau-b between all pairs of rankings, which are the rows of `ranks`.
+
+    It is NaN if one of the two rankings ties all columns.
+    """
     differ = [row.min() < row.max() for row in ranks]
     result = np.diag(np.where(differ, 1.0, np.nan))
     for one, other in combinations(range(len(ranks)), 2):
@@ -213,7 +212,7 @@ def rank_agreement(ranks: Integers) -> Floats:
 
 
 def first_overlap(orders: Integers, n: int) -> Floats:
-    """The share of the first `n` columns that two orders have in common, for all pairs of them."""
+    """Share of the first `n` columns that two orders have in common, for all pairs of orders."""
     chosen = np.zeros(orders.shape, dtype=np.int64)
     np.put_along_axis(chosen, orders[:, :n], 1, axis=1)
     return np.asarray((chosen @ chosen.T) / n)
@@ -222,8 +221,9 @@ def first_overlap(orders: Integers, n: int) -> Floats:
 def _knowledge(
     y: Any, supervision: Any, n_samples: int, target_type: TargetType, unlabeled: int | None
 ) -> tuple[Supervision, Supervision | None]:
-    """What methods may know, and what learners are to predict: y, or the labels or targets of
-    supervision.
+    """Return the supervision for the methods, and the labels or targets that learners predict.
+
+    The latter are those of `y` or, without `y`, those of `supervision`.
     """
     if isinstance(y, Supervision):
         raise InputTypeError(
@@ -245,17 +245,17 @@ def _knowledge(
                 "supervision; they must be the same samples.",
             )
     known = Supervision.nothing(n_samples) if supervision is None else supervision
-    brings_its_own = known.labels is not None or known.targets is not None
+    has_labels = known.labels is not None or known.targets is not None
     if of_y is None:
-        return known, known if brings_its_own else None
+        return known, known if has_labels else None
     if not of_y.kinds:
         warn("no target known: ranking is unsupervised.")
-    return known if brings_its_own else known | of_y, of_y
+    return known if has_labels else known | of_y, of_y
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """Into how many folds, if any, and what is to be said of that."""
+    """Folds (None for no curves), number of runs per method, and notes for the user."""
 
     folds: Any
     n_runs: int
@@ -265,16 +265,17 @@ class _Plan:
 def _rows_tested(
     known: Supervision, judge: Supervision | None, most: int | None, folds: Any, seed: int
 ) -> Integers:
-    """The rows that curves are made from: all, or at most so many, those of which something is
-    known first.
+    """Return the rows for the curves: all rows, or at most `most`.
+
+    Rows with supervision are preferred: they fill at least half of the sample, if there are enough.
     """
     n_samples = len(known)
     if judge is None or most is None or n_samples <= most or has_parts(folds):
         return np.arange(n_samples)
-    told = known_rows(judge.codes if judge.targets is None else judge.targets)
-    told[np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()])] = True
+    supervised = known_rows(judge.codes if judge.targets is None else judge.targets)
+    supervised[np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()])] = True
     order = generator([seed, 4]).permutation(n_samples)
-    first, rest = order[told[order]], order[~told[order]]
+    first, rest = order[supervised[order]], order[~supervised[order]]
     n_first = min(len(first), max(most // 2, round(most * len(first) / n_samples)))
     return np.sort(np.concatenate([first[:n_first], rest[: most - n_first]]))
 
@@ -284,50 +285,53 @@ def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) 
         return _Plan(
             None,
             0,
-            ("There are no curves: no labels or target are known that could be predicted.",),
+            ("There are no curves because there are no labels or targets to predict.",),
         )
     if {"labels", "targets"} <= set(judge.kinds):
         raise InputError(
-            "both class labels and a continuous target are known; pass one of them, or y to say "
-            "which to predict."
+            "both class labels and a continuous target are known; pass only one of them, or pass "
+            "the one to predict as y."
         )
     most, why_not = _most_folds(judge)
     if why_not is not None:
-        return _Plan(None, 0, (f"There are no curves: {why_not}.",))
+        return _Plan(None, 0, (f"There are no curves because {why_not}.",))
     if has_parts(folds):
         given = list(folds)
         return _Plan(given, len(given), ())
     large = len(judge) * n_features >= LARGE_TABLE
     asked = count(2)("folds", folds) if folds is not None else FEWER_FOLDS if large else USUAL_FOLDS
     notes = (
-        [f"{FEWER_FOLDS} folds, not {USUAL_FOLDS}, since the table is large."]
+        [f"There are {FEWER_FOLDS} folds instead of {USUAL_FOLDS} because the table is large."]
         if folds is None and large
         else []
     )
     if asked > most:
-        notes.append(f"{most} folds, not {asked}, since {_why_fewer(judge)}.")
+        notes.append(f"There are {most} folds instead of {asked} because {_why_fewer(judge)}.")
     used = min(asked, most)
     return _Plan(used, used * repeats, tuple(notes))
 
 
 def _why_fewer(judge: Supervision) -> str:
     if judge.targets is not None:
-        return f"{judge.n_labeled} target values are known"
+        return f"only {judge.n_labeled} target values are known"
     smallest = int(_members(judge)[0])
     return f"the smallest class has {smallest} known member{'' if smallest == 1 else 's'}"
 
 
 def _members(judge: Supervision) -> Integers:
-    """The sizes of the classes among the known labels, the smallest first."""
+    """Sizes of the classes among the known labels, in ascending order."""
     return np.sort(np.unique(judge.codes[judge.codes >= 0], return_counts=True)[1])
 
 
 def _most_folds(judge: Supervision) -> tuple[int, str | None]:
-    """The largest sensible number of folds, or why there should be none."""
+    """Return the largest sensible number of folds, or 0 and the reason."""
     if judge.targets is not None:
         values = judge.targets[known_rows(judge.targets)]
         if len(values) < FEWEST_TARGETS:
-            return 0, f"{len(values)} target values are known, and it takes {FEWEST_TARGETS}"
+            return 0, (
+                f"only {len(values)} target values are known, but at least {FEWEST_TARGETS} are "
+                "needed"
+            )
         return (
             (0, "the known target values are all equal")
             if values.min() == values.max()
@@ -335,16 +339,14 @@ def _most_folds(judge: Supervision) -> tuple[int, str | None]:
         )
     members = _members(judge)
     if (members >= 2).sum() < 2:
-        return 0, "it takes 2 classes with at least 2 known members each"
-    # One tiny class must not leave all others with two folds.
+        return 0, "fewer than 2 classes have at least 2 known members"
+    # One very small class must not reduce the folds of all other classes to two.
     return max(int(members[0]), min(FEWER_FOLDS, int(members[-1]))), None
 
 
 @dataclass(frozen=True)
 class _Ranked:
-    """The columns as one method ranks them: best first, ranks in which ties share the best
-    place, and what it warned of.
-    """
+    """Ranking by one method: order (best first), ranks (ties share the best rank), and warnings."""
 
     order: Integers
     ranks: Integers
@@ -361,8 +363,9 @@ def _rank_all(
     n_jobs: int | None,
     progress: bool | None,
 ) -> tuple[dict[str, _Ranked], list[str]]:
-    """All methods on the whole table, and what is to be said of those that turned out not to be
-    able to.
+    """Rank the whole table by all methods.
+
+    Returns the rankings, and notes on the methods that could not rank this table.
     """
     units = [(name, X, known, wanted, not asked and name != "auto") for name in methods]
     title = f"ranking by {len(methods)} methods"
@@ -400,9 +403,7 @@ def _fitted(name: str, X: Any, known: Supervision, wanted: int) -> Any:
 
 
 def _tied_ranks(sieve: Any) -> Integers:
-    """Ranks in which equal scores share the best of their places; a search gives every column
-    its own.
-    """
+    """Return ranks in which equal scores share the best rank. A search has no ties."""
     if not isinstance(sieve, GraphSieve) or sieve.redundancy_ is not None:
         return np.asarray(sieve.ranking_, dtype=np.int64)
     scores = -sieve.scores_ if sieve.large_is_good_ else sieve.scores_
@@ -414,27 +415,27 @@ def _tied_ranks(sieve: Any) -> Integers:
 
 @dataclass(frozen=True)
 class ByPart:
-    """A method as a function of X and what is known, of which it is told what it can use."""
+    """A method as a function of X and supervision. It receives only the kinds that it can use."""
 
     name: str
     wanted: int
 
     def __call__(self, X: Any, known: Supervision) -> Integers:
-        """Column positions, best first."""
+        """Return column positions, best first."""
         return np.argsort(_fitted(self.name, X, known, self.wanted).ranking_, kind="stable").astype(
             np.int64
         )
 
 
 class RandomSieve(Sieve):
-    """Columns in random order; several of them differ by `draw`."""
+    """Sieve that ranks columns at random. Different values of `draw` give different orders."""
 
     def __init__(self, draw: int = 0, random_state: int | None = None) -> None:
         self.draw = draw
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> RandomSieve:
-        """Rank the columns without a look at them."""
+        """Rank the columns at random."""
         order = generator([seed_number(self.random_state), self.draw]).permutation(X.shape[1])
         self.ranking_ = np.argsort(order) + 1
         self._support = np.ones(X.shape[1], dtype=bool)
@@ -444,11 +445,10 @@ class RandomSieve(Sieve):
 def _evaluated_if_possible(
     methods: Sequence[str], *arguments: Any, **options: Any
 ) -> tuple[Evaluation | None, list[str]]:
-    """The curves of all methods that can choose in every fold, and what is to be said of the
-    others.
+    """Evaluate all methods that can select columns in every fold.
 
-    A fold may hold less than a method needs, such as no must-linked pair, although the whole table
-    does.
+    Returns the evaluation, and notes on the other methods. A fold may lack the supervision that a
+    method needs, such as a must-link pair, although the whole table has it.
     """
     notes: list[str] = []
     able = list(methods)
@@ -461,14 +461,14 @@ def _evaluated_if_possible(
                 raise
             able.remove(unable)
             notes.append(
-                f"{unable} has no curves, since a fold holds too little for it: "
+                f"{unable} has no curves because a fold has too little supervision for it: "
                 f"{str(error).removesuffix('.')}."
             )
     return None, notes
 
 
 def _blamed(error: InputError, methods: Sequence[str]) -> str | None:
-    """The method that an error of `evaluate` came from, which its note names."""
+    """Return the method that caused an error in `evaluate`, according to the note of the error."""
     notes = getattr(error, "__notes__", ())
     return next(
         (
@@ -486,12 +486,14 @@ def _evaluated(
     known: Supervision | None,
     judge: Supervision,
     *,
-    said: set[str],
+    reported: set[str],
     sizes: list[int],
     **options: Any,
 ) -> Evaluation:
-    """The curves; `known` is None where methods know what learners are to predict, and nothing
-    else.
+    """Evaluate the methods.
+
+    `known` is None if the supervision consists of the labels or targets that learners predict.
+    `reported` contains the texts of warnings that have been issued for the whole table.
     """
     selectors: dict[str, Any] = {
         name: name if known is None else ByPart(name, max(sizes)) for name in methods
@@ -508,14 +510,15 @@ def _evaluated(
             baselines=("random", "all"),
             **options,
         )
-    new = [one for one in warned if not any(told in _skeleton(one.message) for told in said)]
+    new = [one for one in warned if not any(text in _skeleton(one.message) for text in reported)]
     _give_fold_warnings(new, methods, judge.classes if known is None else None)
     return _with_one_random(result, tuple(further))
 
 
 def _with_one_random(evaluation: Evaluation, further: Sequence[str]) -> Evaluation:
-    """One "random" in place of several: its values are their means, or the luck of one order
-    would be judged too.
+    """Replace several random orders by one selector "random" with their mean values.
+
+    The mean reduces the influence of a lucky or unlucky random order.
     """
     draws = ("random", *further)
     values: dict[tuple[Any, ...], list[float]] = {}
@@ -544,33 +547,35 @@ def _with_one_random(evaluation: Evaluation, further: Sequence[str]) -> Evaluati
 
 
 def _is_all(known: Supervision, judge: Supervision) -> bool:
-    """Whether what is known is what learners are to predict, and nothing else."""
+    """Whether the supervision consists only of the labels or targets that learners predict."""
     if set(known.kinds) - {"labels", "targets"}:
         return False
     return known.targets is judge.targets and known.labels is judge.labels
 
 
 def _give_warnings(ranked: dict[str, _Ranked]) -> set[str]:
-    """Warn once of everything that some methods warned of; returns the sentences without their
-    numbers.
+    """Issue every warning once, with the methods that issued it.
+
+    Returns the texts of the warnings without their numbers.
     """
-    who: dict[tuple[Message, type[Warning]], list[str]] = {}
+    sources: dict[tuple[Message, type[Warning]], list[str]] = {}
     for name, one in ranked.items():
         for message, category in dict.fromkeys(
             (warned.message, warned.category) for warned in one.warned
         ):
-            who.setdefault((message, category), []).append(name)
-    for (message, category), names in who.items():
+            sources.setdefault((message, category), []).append(name)
+    for (message, category), names in sources.items():
         by = "" if len(names) == len(ranked) else f" ({', '.join(names)})"
         warn(message.without_end(), by, ".", category=category)
-    return {_skeleton(message) for message, _ in who}
+    return {_skeleton(message) for message, _ in sources}
 
 
 def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str], classes: Any) -> None:
-    """Warn once of what several methods say of their folds; they know classes by their codes
-    there, people by `classes`.
+    """Issue every warning from the folds once, with the methods that issued it.
+
+    Methods in folds receive class codes. Messages show the names in `classes` instead.
     """
-    who: dict[tuple[Message, type[Warning]], list[str]] = {}
+    sources: dict[tuple[Message, type[Warning]], list[str]] = {}
     for one in warned:
         first, *rest = one.message.parts
         name = next((name for name in methods if first == f"selector {name!r}: "), None)
@@ -579,14 +584,15 @@ def _give_fold_warnings(warned: Sequence[Warned], methods: Sequence[str], classe
             text = text.worded(
                 lambda part: str(classes[int(part.value)]) if part.kind == "class label" else part
             )
-        who.setdefault((text, one.category), []).extend([] if name is None else [name])
-    for (text, category), names in who.items():
+        sources.setdefault((text, one.category), []).extend([] if name is None else [name])
+    for (text, category), names in sources.items():
         where = f"in the folds of {joined(names)}, " if names else ""
         warn(where, text, category=category)
 
 
 def _skeleton(message: str) -> str:
-    """A sentence without its numbers and what stands in brackets: folds of the same table say
-    the same with others.
+    """Return a message without its numbers and without text in parentheses.
+
+    Warnings of the whole table and of its folds then compare equal.
     """
     return re.sub(r"\d+", "#", message.removesuffix(".").partition(" (")[0])

@@ -1,4 +1,4 @@
-"""What a comparison found: rankings, where they agree, curves, and one sentence that says it."""
+"""Results of a comparison: rankings, their agreement, curves, and findings in sentences."""
 
 from __future__ import annotations
 
@@ -20,40 +20,40 @@ from graphsieve.assess.evaluation.results import METRICS, Evaluation, Records
 
 SCHEMA = 1
 TEXT_WIDTH = 100
-FIRST = 10  # the overlap that is shown is of about so many columns
+FIRST = 10  # largest number of first columns for which the overlap is shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Several methods side by side. It prints as sentences and tables.
+    """Comparison of several methods. It prints as sentences and tables.
 
     Attributes
     ----------
     methods : tuple of str
-        What was compared.
+        Names of the methods.
     names : tuple of str
-        The columns of the table.
+        Names of the columns.
     n_samples : int
-        Its rows.
+        Number of rows.
     known : str
-        What was known of them, in a few words.
+        Short description of the supervision.
     sizes : tuple of int
-        Numbers of columns, ascending.
+        Numbers of columns, in ascending order.
     orders : array of int of shape (n_methods, n_features)
-        Column positions, best first, as each method ranks the whole table. Searches choose as many
-        as the largest size; what follows is in the order they leave it.
+        Column positions, best first, for each method on the whole table. Searches select as many
+        columns as the largest size. The remaining columns follow in the order of the search.
     ranks : array of int of shape (n_methods, n_features)
-        1 is the best; columns that a method cannot tell apart share the best of their places.
+        Ranks, where 1 is the best. Ties share the best rank.
     agreement : array of float of shape (n_methods, n_methods)
-        Kendall's tau-b between the ranks; NaN where a method ties all columns.
+        Kendall's tau-b between the ranks. It is NaN if a method ties all columns.
     overlap : array of float of shape (n_sizes, n_methods, n_methods)
-        The share of the first columns that two methods have in common, for every size. Two random
-        orders share size / n_features of them.
+        Share of the first columns that two methods have in common, for every size. Two random
+        orders have size / n_features of them in common on average.
     evaluation : Evaluation or None
-        The curves, with the baselines ``"random"`` (in every fold the mean over five random orders)
-        and ``"all"``; None where there is nothing to predict.
+        Cross-validated performance, with the baselines ``"random"`` (mean over five random orders
+        in every fold) and ``"all"``. None if there is nothing to predict.
     notes : tuple of str
-        What was done otherwise than usual, and why.
+        Deviations from the default procedure, with their reasons.
     """
 
     methods: tuple[str, ...]
@@ -70,26 +70,27 @@ class Comparison:
 
     @property
     def n_features(self) -> int:
-        """How many columns were ranked."""
+        """Number of columns."""
         return len(self.names)
 
     @property
     def n_first(self) -> int:
-        """Of how many first columns the overlap is shown: about ten, but not more than half of
-        all, where that can be.
+        """Number of first columns for which the overlap is shown.
+
+        It is the largest size up to ten and up to half of all columns, or else the smallest size.
         """
         few = [size for size in self.sizes if size <= min(FIRST, self.n_features / 2)]
         return few[-1] if few else self.sizes[0]
 
     def best(self, method: str, n: int) -> list[str]:
-        """The names of the n best columns by one method."""
+        """Return the names of the n best columns by one method."""
         row = self.methods.index(str(choice(self.methods)("method", method)))
         n = count(1, self.n_features)("n", n)
         return [self.names[j] for j in self.orders[row, :n]]
 
     def sentences(self) -> list[str]:
-        """The finding: one sentence for each learner (where there are curves), one on agreement,
-        and the notes.
+        """Return the findings: one text per learner (if there are curves), one on agreement, and
+        the notes.
         """
         found = [] if self.evaluation is None else sentences(self.evaluation)
         return [*found, *self._agreement_sentences(), *self.notes]
@@ -101,17 +102,20 @@ class Comparison:
         taus = self.agreement[pairs]
         mean = float(self._overlap[pairs].mean())
         text = (
-            f"{self._first} of two methods are {100 * mean:.0f} % the same on average, of two "
-            f"random orders {self._by_chance}"
+            f"{self._first} of two methods overlap by {100 * mean:.0f} % on average; two random "
+            f"orders overlap by {self._by_chance}"
         )
         if np.isnan(taus).all() or len(taus) < 2:
-            return [f"{text}{'' if np.isnan(taus).all() else f'; tau is {_tau(taus[0])}'}."]
+            correlation = f". The Kendall rank correlation of the two methods is {_tau(taus[0])}"
+            return [f"{text}{'' if np.isnan(taus).all() else correlation}."]
         most, least = int(np.nanargmax(taus)), int(np.nanargmin(taus))
         alike, apart = (
             f"{self.methods[pairs[0][at]]} and {self.methods[pairs[1][at]]} ({_tau(taus[at])})"
             for at in (most, least)
         )
-        return [f"{text}; most alike by Kendall's tau are {alike}, least {apart}."]
+        return [
+            f"{text}. The Kendall rank correlation is highest for {alike} and lowest for {apart}."
+        ]
 
     @property
     def _overlap(self) -> Floats:
@@ -131,7 +135,7 @@ class Comparison:
             for text in self.sentences()
             for line in wrap(text, TEXT_WIDTH, break_long_words=False)
         ]
-        lines += ["", f"{self.n_features} columns of {self.n_samples} samples; {self.known}"]
+        lines += ["", f"Table: {self.n_features} columns, {self.n_samples} rows; {self.known}"]
         if self.evaluation is not None:
             lines += tables(self.evaluation)
         if len(self.methods) > 1:
@@ -145,8 +149,8 @@ class Comparison:
     def _agreement_heading(self) -> list[str]:
         first = "column" if self.n_first == 1 else f"{self.n_first} columns"
         return [
-            "agreement: below the dots Kendall's tau (1: the same order, 0: as by chance),",
-            f"above them the share of the first {first} in common (by chance {self._by_chance})",
+            "Agreement of rankings, below the diagonal: Kendall's tau (1: same order, 0: chance);",
+            f"above the diagonal: overlap of the first {first} (chance: {self._by_chance})",
         ]
 
     __repr__ = __str__
@@ -155,11 +159,12 @@ class Comparison:
         return f"<pre>{escape(str(self))}</pre>"
 
     def to_records(self) -> list[dict[str, Any]]:
-        """The curves as flat rows: method, learner, metric, n_features, mean, standard_error, and
-        the gain over random columns.
+        """Return the curves as plain dicts, one per method, learner, metric and number of columns.
 
-        ``gain_over_random`` is positive where the method is better, with its own standard error
-        over the same folds. No NaN: what is not known is None. Without curves there are no rows.
+        The values are the mean, its standard error, and the gain over random columns.
+        ``gain_over_random`` is positive if the method is better. ``gain_standard_error`` is its
+        standard error over the same folds. Undefined values are None, not NaN. Without curves the
+        list is empty.
         """
         if self.evaluation is None:
             return []
@@ -190,11 +195,11 @@ class Comparison:
         return rows
 
     def to_frame(self) -> Any:
-        """The rows of `to_records` as a pandas data frame."""
+        """Return `to_records` as a pandas data frame."""
         return Records(self.to_records()).to_frame()
 
     def facts(self) -> dict[str, Any]:
-        """Everything about the comparison as plain values; no NaN or infinity."""
+        """Return the comparison as plain values, without NaN or infinity."""
         return {
             "schema": SCHEMA,
             "methods": list(self.methods),
@@ -236,17 +241,17 @@ class Comparison:
         }
 
     def to_json(self) -> str:
-        """The comparison as JSON text."""
+        """Return the comparison as JSON text."""
         return json_text(self.facts())
 
     def page_facts(self) -> dict[str, Any]:
-        """The facts as the page of a report wants them."""
+        """Return the facts that a report page needs."""
         return {
             "methods": list(self.methods),
-            # A method that ties all columns agrees with none, and a page draws numbers only.
+            # The page can only draw numbers, so an undefined agreement is shown as 0.
             "agreement": [[_finite(value) or 0.0 for value in row] for row in self.agreement],
-            "agreement_text": "Kendall's tau between the rankings: 1 is the same order, 0 is as by "
-            "chance.",
+            "agreement_text": "Kendall's tau between the rankings: 1 means the same order, 0 is "
+            "expected by chance.",
             "curves": None
             if self.evaluation is None
             else [self._figure(learner) for learner in self.evaluation.learners],
@@ -263,10 +268,11 @@ class Comparison:
         metric = METRICS[judged.metric][0]
         return {
             "label": learner,
-            "title": LEARNERS[learner].summary if learner in LEARNERS else "a learner of your own",
+            "title": LEARNERS[learner].summary if learner in LEARNERS else "user-defined learner",
             "x_label": "number of columns",
             "y_label": f"{metric} (%)" if judged.in_percent else metric,
-            "note": f"Mean over {times}, the same for all; bands are one standard error.",
+            "note": f"Mean over {times}, which are the same for all methods. Bands show one "
+            "standard error.",
             "series": [self._series(judged, name) for name in found.selectors],
         }
 
@@ -281,11 +287,10 @@ class Comparison:
         }
 
     def plot(self, *, metric: str | None = None, axes: Any = None) -> Any:
-        """The curves, one panel per learner, as `Evaluation.plot` draws them; needs matplotlib."""
+        """Plot the curves, one panel per learner, as in `Evaluation.plot`. Requires matplotlib."""
         if self.evaluation is None:
             raise InputError(
-                "there are no curves to draw; compare with y, the labels or targets that learners "
-                "are to predict."
+                "there are no curves to draw; pass labels or targets to predict as y to compare."
             )
         return self.evaluation.plot(metric=metric, axes=axes)
 

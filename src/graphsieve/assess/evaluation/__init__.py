@@ -1,3 +1,3 @@
-"""The quality of a selection: curves over the number of features, compared with random columns
-and all columns.
+"""Evaluation of selections by learners, over the number of features, with random columns and all
+columns as baselines.
 """

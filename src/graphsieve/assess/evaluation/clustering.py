@@ -1,4 +1,4 @@
-"""How well clusters in a few features find the classes again."""
+"""Agreement of clusters with known classes."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ from graphsieve.assess.evaluation.prefixes import chosen_columns
 
 
 def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
-    """The share of samples in the cluster that stands for their class, under the best matching of
-    clusters and classes.
+    """Share of samples in the cluster of their class, under the best matching.
 
-    No two classes share a cluster: the samples of a surplus cluster, or of a class without one, are
-    all wrong.
+    The matching assigns at most one cluster to each class, and at most one class to each cluster.
+    Samples in an unmatched cluster or in an unmatched class count as errors.
 
     Parameters
     ----------
     y : array of shape (n_samples,)
-        The classes; every value is one.
+        Class labels. Every distinct value is a class.
     clusters : array of shape (n_samples,)
-        The clusters; their names do not matter.
+        Cluster labels, with arbitrary names.
 
     Examples
     --------
@@ -42,14 +41,14 @@ def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
     classes, groups = np.asarray(y), np.asarray(clusters)
     if classes.ndim != 1 or classes.shape != groups.shape or not len(classes):
         raise InputError(
-            f"y and clusters must be two lists of one value per sample, got shapes {classes.shape} "
+            f"y and clusters must contain one value per sample each, got shapes {classes.shape} "
             f"and {groups.shape}."
         )
     try:
         together = contingency_matrix(classes, groups)
-    except (TypeError, ArithmeticError):  # values that have no order, such as None beside text
+    except (TypeError, ArithmeticError):  # values without an order, such as None and text
         raise InputTypeError(
-            "y and clusters must hold values that can be sorted, such as numbers or text."
+            "y and clusters must contain values that can be sorted, such as numbers or text."
         ) from None
     return float(together[linear_sum_assignment(together, maximize=True)].sum() / len(classes))
 
@@ -64,14 +63,16 @@ def clustered(
     standardize: bool,
     seed: int,
 ) -> tuple[float, float]:
-    """Accuracy and normalized mutual information of k-means in these features; `codes` are −1 where
-    the class is unknown.
+    """Accuracy and normalized mutual information of k-means with these features.
+
+    `codes` are −1 for unlabelled samples.
     """
     points = chosen_columns(X, features)
     if standardize:
         points = StandardScaler(with_mean=isinstance(points, np.ndarray)).fit_transform(points)
     model = KMeans(n_clusters, n_init=n_init, random_state=seed)
-    # Fewer distinct points than clusters: then there are fewer clusters, which the accuracy shows.
+    # With fewer distinct points than clusters, k-means finds fewer clusters. The accuracy accounts
+    # for this, so the warning is not needed.
     with warnings_ignored("Number of distinct clusters", ConvergenceWarning), one_thread():
         groups = model.fit_predict(points)
     known = codes >= 0

@@ -1,5 +1,7 @@
-"""Selectors side by side: selection inside the fold, on labels partly hidden, judged on rows
-that were held out.
+"""Cross-validated evaluation of selectors.
+
+Selectors see only the training rows and a part of their labels. Learners are tested on held-out
+rows.
 """
 
 from __future__ import annotations
@@ -59,66 +61,69 @@ def evaluate(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Evaluation:
-    """Compare selectors by what a learner reaches with their first features on held-out rows.
+    """Compare selectors by how well a learner predicts held-out rows from their first features.
 
-    In every fold the selector gets the training rows alone, with all labels hidden but those it may
-    know. Then the learner trains on the training rows, with the first 5, 10, … features, and is
-    tested on the others. All selectors meet the same folds and the same hidden labels.
+    In every fold, the selector receives only the training rows and the `known` part of their
+    labels. The learner is then fitted to the training rows with the first 5, 10, … features, and
+    tested on the held-out rows. All selectors use the same folds and the same hidden labels.
 
     Parameters
     ----------
     selectors : dict, sequence or single selector
-        By name (a sequence names them by themselves). A selector is a registered method or search
-        such as ``"fisher"`` or ``"iterative"``; an estimator, which is cloned and must have
-        `ranking_`, `scores_` (large is good, unless its `large_is_good_` says otherwise) or
-        `get_support` after fit; or a function of X and y that returns column positions, best first.
-        Functions get y as class codes 0, 1, … with −1 where unknown, or as floats with NaN; sieves
-        of this library read unknown labels too; estimators of other libraries are fitted on the
-        rows with a known label (on all, without y, where none is known).
+        Selectors by name; in a sequence, names are derived from the selectors. A selector is one of
+        the following.
+
+        - The name of a registered method or search, such as ``"fisher"`` or ``"iterative"``.
+        - An estimator. It is cloned and must have `ranking_`, `scores_` or `get_support` after fit.
+          Large scores are good unless its `large_is_good_` is False.
+        - A function of X and y that returns column positions, best first.
+
+        Functions receive y as class codes 0, 1, … with −1 for unlabelled rows, or as floats with
+        NaN. Sieves of this library accept unlabelled rows. Estimators of other libraries are fitted
+        on the labelled rows, or on all rows without y if no row is labelled.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features; selectors get them as an array, or as a CSR array if sparse.
+        Features. Selectors receive an array, or a CSR array if X is sparse.
     y : array of shape (n_samples,)
-        Classes or a continuous target. Rows where it is unknown are in every training part,
-        unlabelled, and never tested.
+        Class labels or a continuous target. Unlabelled rows are in every training set and are
+        never tested.
     sizes : sequence of int
-        Numbers of features; the result has them in ascending order.
+        Numbers of features. The result lists them in ascending order.
     learners : sequence or dict of str or estimator
-        Names from `LEARNERS`, or scikit-learn estimators, which are used as they are (without
-        scaling).
+        Names from `LEARNERS`, or scikit-learn estimators, which are used without scaling.
     known, per_class
-        What a selector may know of the training rows, as in `hide_labels`; None is all.
+        Number of training labels that selectors receive, as in `hide_labels`. None means all.
     folds : int, or pairs of training and test rows
-        A number of (for classes stratified) folds, or the rows themselves, as scikit-learn's
-        splitters give them.
+        Number of folds (stratified for classes), or the row indices as returned by scikit-learn's
+        splitters.
     repeats : int
-        How often to split anew.
+        Number of repetitions of the split.
     learn_from : {"all", "known"}
-        Whether the learner trains on all training rows, which judges the features alone, or on
-        those whose label the selector knew.
+        Whether learners are trained on all labelled training rows, which assesses the features
+        only, or on the rows with labels that the selector received.
     baselines : sequence of {"random", "all"}
-        Columns in random order, anew in every fold, and all columns.
+        Baselines: columns in random order, drawn again in every fold, and all columns.
     supervision : Supervision, optional
-        What selectors may know, in place of labels of `y`; they get its part of the training rows.
-        Functions get it as their second argument; methods that use nothing, such as ``"variance"``,
-        do not get it.
+        Supervision for the selectors, instead of labels from `y`. Selectors receive the part that
+        belongs to the training rows. Functions receive it as their second argument. Methods that
+        use no supervision, such as ``"variance"``, do not receive it.
     target_type, unlabeled
-        As in `GraphSieve`: what `y` is, and the number that marks an unknown label.
+        Type of `y`, and the number that marks an unlabelled row, as in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
-        Of folds, hidden labels, random columns, and of estimators whose own `random_state` is None.
-        With a number s the folds are those of scikit-learn's
+        Seed for folds, hidden labels, random columns, and estimators with a `random_state` of None.
+        With an integer s, the folds are those of scikit-learn's
         ``RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=s)``
-        (``RepeatedKFold`` for targets), and the labels known in a fold are ``hide_labels(y[train],
-        known, random_state=[s, repeat, fold])``.
+        (``RepeatedKFold`` for targets), and the labels that a selector receives in a fold are
+        ``hide_labels(y[train], known, random_state=[s, repeat, fold])``.
     n_jobs : int or None
-        Processes; the result does not depend on it.
+        Number of processes. The result does not depend on it.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to report progress on the error stream. None reports it if the stream is a terminal.
 
     Returns
     -------
     Evaluation
-        Accuracies for classes; for targets root mean squared errors, also relative to that of the
-        mean of the training targets.
+        Accuracies for classes. For targets, root mean squared errors, also relative to the error of
+        predicting the mean of the training targets.
 
     Examples
     --------
@@ -132,8 +137,8 @@ def evaluate(
     values = read_y(y, table.shape[0], target_type, unlabeled)
     classes = values.dtype.kind == "i"
     numbers = checked_sizes(sizes, table.shape[1], distinct=True)
-    judges = _named_learners(learners, classes=classes)
-    everyone = named_selectors(selectors, baselines)
+    models = _named_learners(learners, classes=classes)
+    candidates = named_selectors(selectors, baselines)
     known = checked_knowledge(known, per_class, supervision, values)
     from_known = choice(("all", "known"))("learn_from", learn_from) == "known"
     if from_known and (known == 0 or supervision is not None):
@@ -143,19 +148,19 @@ def evaluate(
         )
     seed = seed_number(random_state)
     splits = make_splits(folds, values, repeats=repeats, seed=seed)
-    task = Task(table, values, numbers, judges, known, per_class, from_known, supervision, seed)
+    task = Task(table, values, numbers, models, known, per_class, from_known, supervision, seed)
     units = [
-        (task, split, name, selector) for split in splits for name, selector in everyone.items()
+        (task, split, name, selector) for split in splits for name, selector in candidates.items()
     ]
-    title = f"evaluating {len(everyone)} selectors"
+    title = f"evaluating {len(candidates)} selectors"
     outcomes: list[Outcome] = in_parallel(
         _run_alone, units, title=title, n_jobs=n_jobs, progress=progress
     )
-    give((who, warned) for outcome in outcomes for who, warned in outcome.warned)
+    give((source, warned) for outcome in outcomes for source, warned in outcome.warned)
     return Evaluation(
         task="classification" if classes else "regression",
-        selectors=tuple(everyone),
-        learners=tuple(judges),
+        selectors=tuple(candidates),
+        learners=tuple(models),
         metrics=METRICS_OF[classes],
         sizes=tuple(numbers),
         n_samples=table.shape[0],
@@ -178,7 +183,7 @@ METRICS_OF = {True: ("accuracy",), False: ("rmse", "relative_rmse")}
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What all folds and selectors have in common."""
+    """Arguments that all folds and selectors share."""
 
     X: Any
     y: NDArray[Any]
@@ -197,7 +202,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one selector in one fold."""
+    """Result of one selector in one fold."""
 
     measurements: tuple[Measurement, ...]
     selection: Selection | None
@@ -210,17 +215,16 @@ def _run_alone(task: Task, split: Split, name: str, selector: Any) -> Outcome:
 
 
 def _run_unit(task: Task, split: Split, name: str, selector: Any) -> Outcome:
-    """One selector in one fold."""
+    """Run one selector in one fold."""
     at = [task.seed, split.repeat, split.fold]
-    # What a selector gets is made of training rows alone, and of the labels of theirs that may be
-    # known.
+    # The selector must not see test rows or hidden labels.
     y_known = partly_known(
         task.y[split.train], 0 if task.supervision is not None else task.known, task.per_class, at
     )
     selected = select(
         name,
         selector,
-        # a copy of its own: whatever a selector does to it, the learner does not see
+        # A copy, so that a selector that modifies its input does not affect the learner.
         task.X[split.train],
         y_known.copy(),
         supervision=None if task.supervision is None else task.supervision[split.train],
@@ -284,7 +288,7 @@ def _measured(
 def selection_of(
     name: str, selected: Selected, repeat: int, fold: int, sizes: Sequence[int]
 ) -> Selection | None:
-    """What is kept of a selection; all columns are none."""
+    """Return the record of a selection, or None for the baseline of all columns."""
     if name == "all":
         return None
     return Selection(
@@ -293,7 +297,7 @@ def selection_of(
 
 
 def _divisors(y_train: NDArray[Any], y_test: NDArray[Any], classes: bool) -> dict[str, float]:
-    """By what a score is divided in every metric."""
+    """Return the divisor of the score for each metric."""
     if classes:
         return {"accuracy": 1.0}
     of_the_mean = root_mean_square(y_test - y_train.mean())
@@ -301,21 +305,21 @@ def _divisors(y_train: NDArray[Any], y_test: NDArray[Any], classes: bool) -> dic
 
 
 def _by_columns(part: tuple[Any, NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
-    """Sparse rows in the form of which columns are quickly taken."""
+    """Convert sparse rows to CSC, from which columns are taken quickly."""
     return (sp.csc_array(part[0]), part[1]) if sp.issparse(part[0]) else part
 
 
 def _named_learners(learners: Any, *, classes: bool) -> dict[str, Any]:
-    judges = named(learners, "learners", learner_name)
-    if not judges:
-        raise InputError(parameter("learners", learners), " is empty; name at least one.")
-    for learner in judges.values():
+    models = named(learners, "learners", learner_name)
+    if not models:
+        raise InputError(parameter("learners", learners), " is empty; pass at least one.")
+    for learner in models.values():
         check_learner(learner, classes=classes)
-    return judges
+    return models
 
 
 def read_table(X: Any) -> Any:
-    """X as selectors get it: an array of floats, or a CSR array."""
+    """Return X in the form that selectors receive: an array of floats, or a CSR array."""
     table = read_moderate(X)
     if sp.issparse(table):
         return sp.csr_array(table)
@@ -323,8 +327,9 @@ def read_table(X: Any) -> Any:
 
 
 def read_y(y: Any, n_samples: int, target_type: TargetType, unlabeled: int | None) -> NDArray[Any]:
-    """Class codes, −1 where unknown, or targets, NaN where unknown; refused where they tell
-    nothing apart.
+    """Return class codes (−1 where unlabelled) or targets (NaN where unlabelled).
+
+    Raises `InputError` if all values are equal, or if every sample has a different class.
     """
     described = Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
     if len(described) != n_samples:
@@ -341,18 +346,18 @@ def read_y(y: Any, n_samples: int, target_type: TargetType, unlabeled: int | Non
     if described.targets is None and different == np.count_nonzero(known_rows(values)):
         raise InputError(
             parameter("y"),
-            f" has a class of its own for each of {different} samples; give classes that "
-            "samples share.",
+            f" has a different class for each of {different} samples; pass classes that "
+            "several samples share.",
         )
     return values
 
 
 def checked_knowledge(known: Any, per_class: Any, supervision: Any, y: NDArray[Any]) -> Any:
-    """What a selector may know of y, after a look at whether the arguments go together."""
+    """Return `known` after checking that the arguments are compatible."""
     if boolean()("per_class", per_class) and y.dtype.kind == "f":
         raise InputError(
             setting("per_class", True),
-            " needs class labels, and y is a continuous target; leave it out.",
+            " needs class labels, but y is a continuous target; leave it out.",
         )
     known_count(known, len(y))
     if supervision is None:
@@ -365,7 +370,7 @@ def checked_knowledge(known: Any, per_class: Any, supervision: Any, y: NDArray[A
     if len(supervision) != len(y):
         raise InputError(
             parameter("X"),
-            f" has {len(y)} samples, but supervision speaks of {len(supervision)}; they "
+            f" has {len(y)} samples, but supervision describes {len(supervision)}; they "
             "must be the same samples.",
         )
     if known is not None or per_class:
@@ -373,7 +378,7 @@ def checked_knowledge(known: Any, per_class: Any, supervision: Any, y: NDArray[A
             parameter("known"),
             " and ",
             parameter("per_class"),
-            " are about y, in place of which supervision was given; leave them out.",
+            " apply to y, but supervision is used instead of y; leave them out.",
         )
     return known
 
@@ -381,7 +386,7 @@ def checked_knowledge(known: Any, per_class: Any, supervision: Any, y: NDArray[A
 def partly_known(
     y: NDArray[Any], known: Any, per_class: bool, random_state: Sequence[int]
 ) -> NDArray[Any]:
-    """Class codes or targets of which some are hidden, as `hide_labels` hides them."""
+    """Return class codes or targets with some values hidden, as in `hide_labels`."""
     rows = known_rows(y)
     if y.dtype.kind == "f":
         described = Supervision(len(y), targets=y.copy())
@@ -396,17 +401,17 @@ def partly_known(
 def knowledge_text(
     known: Any, per_class: bool, supervision: Supervision | None, classes: bool
 ) -> str:
-    """What selectors are told of the training rows, in a few words."""
+    """Describe the supervision that selectors receive, such as "10 labels" or "all targets"."""
     what = "labels" if classes else "targets"
     if supervision is not None:
-        return f"known: a part of {supervision!r}"
+        return f"taken from {supervision!r}"
     if known is None:
-        return f"all {what} known"
+        return f"all {what}"
     if known == 0:
-        return "nothing known"
+        return "none"
     amount = (
         f"{100 * float(known):g} % of the {what}"
         if not isinstance(known, Integral)
         else f"{known} {what}"
     )
-    return f"{amount}{' of each class' if per_class else ''} known"
+    return f"{amount}{' per class' if per_class else ''}"

@@ -1,5 +1,5 @@
-"""Selectors side by side where nothing is held out: do clusters in their features find the
-classes again?
+"""Evaluation of selectors by clustering: how well clusters in the selected features match the
+classes.
 """
 
 from __future__ import annotations
@@ -58,39 +58,39 @@ def evaluate_clustering(
 ) -> Evaluation:
     """Compare selectors by the clusters that k-means finds in their first features.
 
-    As is usual for clustering, the selector sees all rows, k-means clusters all rows, and all
-    classes are compared with; k-means itself never sees a label. A repeat hides other labels and
-    starts k-means elsewhere. Where the same is known in every repeat (nothing, everything, or a
-    `supervision`), a selector runs once, and the standard errors tell of the starts and of the
-    random columns alone: they say nothing about other samples.
+    As is usual for clustering, no rows are held out. The selector sees all rows, k-means clusters
+    all rows, and the clusters are compared with all known classes. K-means never sees a label. Each
+    repeat hides other labels and starts k-means from other centres. If all repeats have the same
+    supervision (none, all labels, or `supervision`), a selector runs only once. The standard errors
+    then reflect only the starts of k-means and the random columns, not the sampling of the data.
 
     Parameters
     ----------
     selectors, X, sizes, baselines, supervision, n_jobs, progress
         As in `evaluate`.
     y : array of shape (n_samples,)
-        The classes; rows of unknown class are clustered, and left out of the comparison.
+        Class labels. Unlabelled rows are clustered, but left out of the comparison.
     known, per_class
-        What a selector may know, as in `hide_labels`; nothing by default.
+        Number of labels that selectors receive, as in `hide_labels`. The default is none.
     repeats : int
-        How often to hide labels and start anew.
+        Number of repeats, each with other hidden labels and other starts of k-means.
     n_clusters : int or None
-        None: as many as there are classes.
+        Number of clusters. None means the number of classes.
     n_init : int
-        Starts of k-means, of which the tightest result counts.
+        Number of starts of k-means. The result with the smallest inertia is used.
     standardize : bool
-        Whether to bring features to deviation 1 first; otherwise they are taken as they are.
+        Whether to scale features to standard deviation 1.
     unlabeled : int or None
-        The number that marks an unknown class.
+        Number that marks an unlabelled row.
     random_state : None, int, SeedSequence, RandomState or Generator
-        With a number s, the labels known in a repeat are ``hide_labels(y, known, random_state=[s,
-        repeat, 0])``.
+        Seed. With an integer s, the labels that a selector receives in a repeat are
+        ``hide_labels(y, known, random_state=[s, repeat, 0])``.
 
     Returns
     -------
     Evaluation
-        Of the one learner ``"kmeans"``, with metrics ``"accuracy"`` (`clustering_accuracy`) and
-        ``"nmi"``.
+        Result for the learner ``"kmeans"``, with the metrics ``"accuracy"`` (see
+        `clustering_accuracy`) and ``"nmi"``.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def evaluate_clustering(
     table = read_table(X)
     codes = read_y(y, table.shape[0], "classes", unlabeled)
     numbers = checked_sizes(sizes, table.shape[1], distinct=True)
-    everyone = named_selectors(selectors, baselines)
+    candidates = named_selectors(selectors, baselines)
     known = checked_knowledge(
         None if supervision is not None and known == 0 else known, per_class, supervision, codes
     )
@@ -119,11 +119,11 @@ def evaluate_clustering(
     task = _Task(
         table, codes, numbers, known, per_class, supervision, means, seed_number(random_state)
     )
-    # Where every repeat knows the same, one selection serves all.
+    # If all repeats have the same supervision, one selection is sufficient.
     distinct = 1 if supervision is not None or known is None or known == 0 else repeats
     asked = [
         (task, repeat, name, selector)
-        for name, selector in everyone.items()
+        for name, selector in candidates.items()
         for repeat in range(repeats if isinstance(selector, Baseline) else distinct)
     ]
     selected: list[Selected] = in_parallel(
@@ -135,14 +135,14 @@ def evaluate_clustering(
     units = [
         (task, repeat, name, by_name.get((name, repeat)) or by_name[name, 0])
         for repeat in range(repeats)
-        for name in everyone
+        for name in candidates
     ]
     measured = in_parallel(_measured, units, title="clustering", n_jobs=n_jobs, progress=progress)
     give((f"selector {name!r}", found.warned) for (name, _), found in by_name.items())
     selections = [selection_of(name, found, repeat, 0, numbers) for _, repeat, name, found in units]
     return Evaluation(
         task="clustering",
-        selectors=tuple(everyone),
+        selectors=tuple(candidates),
         learners=(LEARNER,),
         metrics=METRICS,
         sizes=tuple(numbers),
@@ -159,7 +159,7 @@ def evaluate_clustering(
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """What all repeats and selectors have in common."""
+    """Arguments that all repeats and selectors share."""
 
     X: Any
     codes: Integers

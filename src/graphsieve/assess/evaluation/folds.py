@@ -1,4 +1,4 @@
-"""Which rows are for training and which for testing."""
+"""Division of the rows into training and test sets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from graphsieve.assess.evaluation.prefixes import known_rows
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """The rows of one fold, counted from 0 as repeats and folds are."""
+    """Training and test rows of one fold. Rows, repeats and folds are counted from 0."""
 
     repeat: int
     fold: int
@@ -29,13 +29,14 @@ class Split:
 
     @property
     def where(self) -> str:
-        """Which fold this is, as a message says it."""
+        """Repeat and fold, as shown in messages."""
         return f"repeat {self.repeat}, fold {self.fold}"
 
 
 def make_splits(folds: Any, y: NDArray[Any], *, repeats: Any, seed: int) -> list[Split]:
-    """Repeated folds of the rows with a known y (class codes or targets); the others are in
-    every training part.
+    """Return repeated folds of the labelled rows. Unlabelled rows are in every training set.
+
+    `y` contains class codes or targets.
     """
     repeats = count(1)("repeats", repeats)
     if not isinstance(folds, Integral) or isinstance(folds, bool):
@@ -44,16 +45,17 @@ def make_splits(folds: Any, y: NDArray[Any], *, repeats: Any, seed: int) -> list
     classes = y.dtype.kind == "i"
     _check_number(int(folds), y[known], classes)
     kind = RepeatedStratifiedKFold if classes else RepeatedKFold
-    with warnings_ignored("The least populated class", UserWarning):  # said above, in our words
+    # `_check_number` has already warned about small classes.
+    with warnings_ignored("The least populated class", UserWarning):
         parts = list(
             kind(n_splits=int(folds), n_repeats=repeats, random_state=seed).split(
                 known.reshape(-1, 1), y[known]
             )
         )
     tests = [known[test] for _, test in parts]
-    everyone = np.arange(len(y))
+    all_rows = np.arange(len(y))
     return [
-        Split(i // int(folds), i % int(folds), np.setdiff1d(everyone, test), test)
+        Split(i // int(folds), i % int(folds), np.setdiff1d(all_rows, test), test)
         for i, test in enumerate(tests)
     ]
 
@@ -65,7 +67,7 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
         of = "members of the largest class" if classes else "rows with a known target"
         raise InputError(
             parameter("folds", folds),
-            f" must be a whole number from 2 to the {most} {of}, got {folds}.",
+            f" must be an integer from 2 to the {most} {of}, got {folds}.",
         )
     if sizes.min() < folds:
         warn(
@@ -77,14 +79,14 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
 def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
     if isinstance(folds, str) or not has_parts(folds):
         raise InputTypeError(
-            must_be("folds", "a whole number, or pairs of training and test rows", folds)
+            must_be("folds", "an integer, or pairs of training and test rows", folds)
         )
     if repeats > 1:
         raise InputError(
             setting("repeats", repeats),
-            " needs a number of folds, and ",
+            " needs a number of folds, but ",
             parameter("folds"),
-            " names the rows itself; list all of them there.",
+            " contains row indices; list the folds of all repeats there.",
         )
     splits = []
     for fold, pair in enumerate(folds):
@@ -93,13 +95,13 @@ def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
         except (TypeError, ValueError) as error:
             raise InputTypeError(
                 parameter("folds"),
-                f" must hold pairs of training and test rows; number {fold} is none.",
+                f" must contain pairs of training and test rows; item {fold} is not a pair.",
             ) from error
         _check_split(fold, train, test, y)
         splits.append(Split(0, fold, train.astype(np.int64), test.astype(np.int64)))
     if not splits:
         raise InputError(
-            parameter("folds"), " is empty; name at least one pair of training and test rows."
+            parameter("folds"), " is empty; pass at least one pair of training and test rows."
         )
     return splits
 
@@ -117,16 +119,16 @@ def _check_split(fold: int, train: NDArray[Any], test: NDArray[Any], y: NDArray[
     both = np.intersect1d(train, test)
     if len(both):
         raise InputError(
-            f"row {both[0]} is in the training and in the test part of fold {fold}; it may be in "
-            "one of them only."
+            f"row {both[0]} is in the training set and in the test set of fold {fold}; keep it in "
+            "one of them."
         )
     unknown = test[~known_rows(y[test])]
     if len(unknown):
         raise InputError(
-            f"row {unknown[0]} is in the test part of fold {fold}, but its y is unknown; leave it "
-            "out there."
+            f"row {unknown[0]} is in the test set of fold {fold}, but its y is unknown; remove it "
+            "from the test set."
         )
     if len(train) < 2 or not known_rows(y[train]).any():
         raise InputError(
-            f"the training part of fold {fold} must have at least 2 rows, and a known y among them."
+            f"the training set of fold {fold} must have at least 2 rows and at least one known y."
         )

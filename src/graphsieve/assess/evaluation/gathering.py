@@ -1,4 +1,4 @@
-"""Warnings of many folds, each kind given once; errors with a word on where they came from."""
+"""Collect the warnings of many folds and issue each kind once; add the location to errors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from graphsieve._base.warning_filters import warnings_kept
 
 @contextmanager
 def gathered() -> Iterator[list[Warned]]:
-    """Hold back what is warned of, by us or by others; the list is filled at the end. What the
-    user ignores stays ignored.
+    """Collect all warnings in a list, which is filled at the end of the block.
+
+    The warnings may come from this library or from others. Ignored warnings stay ignored.
     """
     found: list[Warned] = []
     with warnings_kept() as others, held_back() as ours:
@@ -30,7 +31,7 @@ def gathered() -> Iterator[list[Warned]]:
 
 @contextmanager
 def noted(where: str) -> Iterator[None]:
-    """Whatever is raised inside says where that was."""
+    """Add the location as a note to any exception raised inside the block."""
     try:
         yield
     except Exception as error:
@@ -39,17 +40,21 @@ def noted(where: str) -> Iterator[None]:
 
 
 def give(rounds: Iterable[tuple[str, Iterable[Warned]]]) -> None:
-    """Warn once of every kind that came up; each round says who warned (``"selector 'fisher'"``)
-    and of what.
+    """Issue each kind of warning once, with the number of rounds in which it occurred.
+
+    Each round consists of the source of the warnings, such as ``"selector 'fisher'"``, and the
+    warnings.
     """
     first: dict[tuple[str, tuple[str, int]], Warned] = {}
     times: dict[tuple[str, tuple[str, int]], int] = {}
     totals: dict[str, int] = {}
-    for who, found in rounds:
-        totals[who] = totals.get(who, 0) + 1
+    for source, found in rounds:
+        totals[source] = totals.get(source, 0) + 1
         for warned in {warned.place: warned for warned in reversed(list(found))}.values():
-            first.setdefault((who, warned.place), warned)
-            times[who, warned.place] = times.get((who, warned.place), 0) + 1
-    for (who, place), warned in first.items():
-        often = f" (in {times[who, place]} of {totals[who]} rounds)" if totals[who] > 1 else ""
-        warn(f"{who}: ", warned.message.without_end(), often, ".", category=warned.category)
+            first.setdefault((source, warned.place), warned)
+            times[source, warned.place] = times.get((source, warned.place), 0) + 1
+    for (source, place), warned in first.items():
+        often = (
+            f" (in {times[source, place]} of {totals[source]} rounds)" if totals[source] > 1 else ""
+        )
+        warn(f"{source}: ", warned.message.without_end(), often, ".", category=warned.category)

@@ -1,4 +1,4 @@
-"""Label budgets: show a few labels, hide the others."""
+"""Hide all labels except for a given number of them."""
 
 from __future__ import annotations
 
@@ -25,32 +25,33 @@ def hide_labels(
     unlabeled: int | None = -1,
     random_state: Any = None,
 ) -> NDArray[Any]:
-    """A copy of `y` in which only some labels or targets are left, chosen by chance.
+    """Return a copy of `y` in which only some labels or targets remain, drawn at random.
 
     Parameters
     ----------
     y : array of shape (n_samples,)
-        Class labels or a continuous target, as in `GraphSieve.fit`. What is unknown stays unknown
-        and counts nowhere.
+        Class labels or a continuous target, as in `GraphSieve.fit`. Unlabelled samples stay
+        unlabelled and are not counted.
     known : int, float or None
-        How many stay known: a count (0 hides all), a fraction above 0 and up to 1 of the known
-        ones, or None for all. A fraction gives the nearest count (halves upwards), at least 1.
+        Number of labels that remain: a count (0 hides all), a fraction of the known labels (above 0
+        and up to 1), or None for all. A fraction is rounded to the nearest count (halves upwards),
+        at least 1.
     per_class : bool
-        Whether `known` is meant of each class. Otherwise a count is shared among the classes in
-        proportion to their sizes: each gets its share rounded down, and what is left goes to the
-        largest remainders, equal ones by chance; then every class that got nothing gets one from
-        the class that is furthest above its share, as long as there are as many labels to show as
-        classes. Targets are chosen uniformly.
+        Whether `known` applies to each class. Otherwise, the count is divided among the classes in
+        proportion to their sizes. Each class receives its share rounded down. The rest goes to the
+        largest remainders, with ties broken at random. If there are at least as many labels as
+        classes, every class without a label then receives one from the class furthest above its
+        share. Targets are drawn uniformly.
     target_type, unlabeled
-        As in `GraphSieve`: what `y` is, and the number that marks an unknown label.
+        Type of `y`, and the number that marks an unlabelled sample, as in `GraphSieve`.
     random_state : None, int, sequence of int, SeedSequence, RandomState or Generator
-        The same seed shows the same labels.
+        Seed. The same seed keeps the same labels.
 
     Returns
     -------
     array of shape (n_samples,)
-        Hidden class numbers are `unlabeled`, or NaN where that is None or `y` holds floats; hidden
-        text is None. Hidden targets are NaN. Booleans come back as 0 and 1.
+        Hidden class numbers are `unlabeled`, or NaN if that is None or `y` contains floats. Hidden
+        text is None. Hidden targets are NaN. Booleans are returned as 0 and 1.
 
     Examples
     --------
@@ -73,15 +74,16 @@ def hide_labels(
 def shown_rows(
     described: Supervision, known: Any, *, per_class: bool, random: np.random.Generator
 ) -> Booleans:
-    """Which rows show their label or target: a mask. `described` holds labels or targets, not
-    both.
+    """Mask of the rows that keep their label or target.
+
+    `described` contains labels or targets, not both.
     """
     classes = described.targets is None
     per_class = boolean()("per_class", per_class)
     if per_class and not classes:
         raise InputError(
             setting("per_class", True),
-            " needs class labels, and y is a continuous target; leave it out.",
+            " needs class labels, but y is a continuous target; leave it out.",
         )
     groups = described.codes if classes else np.where(np.isnan(described.targets), -1, 0)  # type: ignore[arg-type]
     sizes = np.bincount(groups[groups >= 0])
@@ -93,13 +95,14 @@ def shown_rows(
 
 
 def _shares(sizes: Integers, known: Any, random: np.random.Generator) -> Integers:
-    """How many of each class are shown where `known` is meant of all together."""
+    """Number of labels to keep in each class, if `known` is the total."""
     total = int(sizes.sum())
     wanted = known_count(known, total)
     if wanted > total:
         raise InputError(
             setting("known", wanted),
-            f" labels or targets cannot stay known, for only {total} are; ask for at most {total}.",
+            f" labels or targets were requested, but only {total} are known; choose at most "
+            f"{total}.",
         )
     return proportional(sizes, wanted, random)
 
@@ -109,14 +112,14 @@ def _per_class_shares(sizes: Integers, known: Any) -> Integers:
     if (shares > sizes).any():
         raise InputError(
             setting("known", shares.max()),
-            f" of each class cannot stay known, for the smallest class has {sizes.min()} "
-            f"known members; ask for at most {sizes.min()}.",
+            f" labels per class were requested, but the smallest class has {sizes.min()} "
+            f"known members; choose at most {sizes.min()}.",
         )
     return shares
 
 
 def known_count(known: Any, total: int) -> int:
-    """The count that a count, a fraction or None means."""
+    """Convert a count, a fraction or None (all) to a count."""
     if known is None:
         return total
     if isinstance(known, Integral) and not isinstance(known, bool) and int(known) >= 0:
@@ -131,13 +134,14 @@ def known_count(known: Any, total: int) -> int:
 
 
 def proportional(sizes: Integers, wanted: int, random: np.random.Generator) -> Integers:
-    """`wanted` shared in proportion to the sizes, by largest remainders; nobody goes without
-    where that can be helped.
+    """Divide `wanted` in proportion to the sizes, by largest remainders.
+
+    If possible, every share is at least 1.
     """
     if not wanted:
         return np.zeros(len(sizes), dtype=np.int64)
     exact = sizes * (wanted / sizes.sum())
-    # The remainders as whole numbers: equal ones must not differ by rounding.
+    # Integer remainders, because equal remainders must not differ by rounding errors.
     shares, remainders = np.divmod(sizes * wanted, sizes.sum())
     by_chance = random.permutation(len(sizes))
     order = by_chance[np.argsort(-remainders[by_chance], kind="stable")]
@@ -152,7 +156,7 @@ def proportional(sizes: Integers, wanted: int, random: np.random.Generator) -> I
 def _written(
     labels: Integers, classes: NDArray[Any], shown: Booleans, unlabeled: int | None
 ) -> NDArray[Any]:
-    """Labels in the form they came in, with the sign for "unknown" that fits it."""
+    """Return the labels in their original type, with a suitable marker for hidden labels."""
     marker: Any
     if classes.dtype.kind in "biu" and unlabeled is not None:
         fits = classes.dtype.kind == "i" and np.can_cast(

@@ -1,5 +1,5 @@
-"""The models that judge a selection: nearest neighbours, a linear model, naive Bayes, a support
-vector machine.
+"""Learners that assess a selection: nearest neighbours, linear models, naive Bayes and support
+vector machines.
 """
 
 from __future__ import annotations
@@ -26,25 +26,27 @@ from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import keyword, parameter
 from graphsieve._base.parameters import must_be, nearest, quoted
 
-DENSE_ELEMENTS = 2**22  # numbers of a sparse table that may be made dense: 32 MiB
-LINEAR_STEPS = 1000  # at most; features of deviation 1 need far fewer
+DENSE_ELEMENTS = 2**22  # largest sparse table that is made dense, in elements (32 MiB)
+LINEAR_STEPS = 1000  # upper limit; features with standard deviation 1 need far fewer
 RIDGE_ALPHAS = tuple(10.0**half for half in np.arange(-4, 3.1, 0.5))
 
 
 @dataclass(frozen=True)
 class Learner:
-    """A model by name. Features are brought to mean 0 and deviation 1 over the training rows first
-    (sparse ones are not centred).
+    """A named learner.
+
+    Features are first scaled to mean 0 and standard deviation 1 over the training rows. Sparse
+    features are not centred.
 
     Attributes
     ----------
     name, summary : str
-        What it is called, and what it is.
+        Name and short description.
     classifier, regressor : callable or None
-        From the number of training rows to a scikit-learn estimator; None where there is no such
-        thing.
+        Function from the number of training rows to a scikit-learn estimator. None if the learner
+        does not support the task.
     dense : bool
-        Whether sparse tables must be made dense for it.
+        Whether sparse tables must be made dense.
 
     Examples
     --------
@@ -59,7 +61,7 @@ class Learner:
     dense: bool = False
 
     def estimator(self, *, classes: bool, n_samples: int, sparse: bool) -> Any:
-        """An unfitted scikit-learn pipeline for so many training rows."""
+        """Return an unfitted scikit-learn pipeline for this number of training rows."""
         make = self.classifier if classes else self.regressor
         if make is None:
             able = ", ".join(
@@ -76,7 +78,7 @@ class Learner:
 
 
 class _Dense(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Makes a sparse table dense."""
+    """Transformer that makes a sparse table dense."""
 
     def fit(self, X: Any, y: Any = None) -> _Dense:
         self.n_features_in_ = X.shape[1]
@@ -89,13 +91,13 @@ class _Dense(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 _ALL = (
     Learner(
         "1nn",
-        "the nearest neighbour",
+        "nearest neighbour",
         lambda n_samples: KNeighborsClassifier(1),
         lambda n_samples: KNeighborsRegressor(1),
     ),
     Learner(
         "5nn",
-        "the mean or vote of the five nearest neighbours (of all, where there are fewer)",
+        "mean or majority vote of the five nearest neighbours (or of all, if there are fewer)",
         lambda n_samples: KNeighborsClassifier(min(5, n_samples)),
         lambda n_samples: KNeighborsRegressor(min(5, n_samples)),
     ),
@@ -104,17 +106,17 @@ _ALL = (
         "logistic regression (C = 1), or ridge regression with the alpha from 10⁻⁴ to 10³ that "
         "predicts left-out rows best",
         lambda n_samples: LogisticRegression(max_iter=LINEAR_STEPS),
-        # Features of a spectrum are so alike that one alpha for all would judge it rather than
-        # them.
+        # Features of a spectrum are so strongly correlated that with a fixed alpha the result would
+        # depend more on alpha than on the features.
         lambda n_samples: RidgeCV(RIDGE_ALPHAS) if n_samples > 2 else Ridge(),
     ),
     Learner("bayes", "Gaussian naive Bayes", lambda n_samples: GaussianNB(), None, dense=True),
     Learner(
         "svm",
-        "a support vector machine with the kernel exp(−d²/s) over s features, C = 1 (for a target "
-        "of deviation 1)",
-        # gamma="auto" is 1/s: on features of deviation 1 the same as "scale", but also where sparse
-        # ones are not centred.
+        "support vector machine with the kernel exp(−d²/s) for s features, C = 1 (a continuous "
+        "target is scaled to standard deviation 1)",
+        # gamma="auto" is 1/s. For features with standard deviation 1 it equals "scale". Unlike
+        # "scale", it is also 1/s for sparse features, which are not centred.
         lambda n_samples: SVC(gamma="auto"),
         lambda n_samples: TransformedTargetRegressor(
             SVR(gamma="auto"), transformer=StandardScaler()
@@ -123,22 +125,22 @@ _ALL = (
 )
 
 LEARNERS: Mapping[str, Learner] = MappingProxyType({learner.name: learner for learner in _ALL})
-"""Every learner by its name."""
+"""All learners by name."""
 
 
 def learner_name(learner: Any) -> str:
-    """What a learner is called where nobody gave it a name."""
+    """Default name of a learner."""
     return learner if isinstance(learner, str) else type(learner).__name__
 
 
 def check_learner(learner: Any, *, classes: bool) -> None:
-    """Refuse what is no learner, or is one for another task."""
+    """Raise an error if this is not a learner, or a learner for another task."""
     if isinstance(learner, str):
         if learner not in LEARNERS:
             raise InputError(
                 parameter("learner", learner),
                 f" must be one of {', '.join(map(repr, LEARNERS))} or a scikit-learn estimator, "
-                f"got {quoted(learner)}{' (evaluate_clustering has it)' if learner == 'kmeans' else nearest(learner, LEARNERS)}.",
+                f"got {quoted(learner)}{' (see evaluate_clustering)' if learner == 'kmeans' else nearest(learner, LEARNERS)}.",
             )
         LEARNERS[learner].estimator(classes=classes, n_samples=1, sparse=False)
         return
@@ -157,16 +159,18 @@ def check_learner(learner: Any, *, classes: bool) -> None:
         )
         raise InputError(
             parameter("y"),
-            f" holds {kind}, and {type(learner).__name__} is {other}; choose another "
-            "learner, or say ",
+            f" contains {kind}, but {type(learner).__name__} is {other}; choose another "
+            "learner, or set ",
             keyword("target_type"),
             ".",
         )
 
 
 def _dense_if_small(X: Any) -> Any:
-    """A few sparse columns are read faster when dense, and neighbours at equal distance are then
-    the same ones as there.
+    """Make a small sparse table dense.
+
+    Learners are faster on dense columns, and break ties between equally distant neighbours as they
+    do for dense tables.
     """
     return X.toarray() if sp.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_ELEMENTS else X
 
@@ -174,8 +178,9 @@ def _dense_if_small(X: Any) -> Any:
 def predictions(
     learner: Any, X_train: Any, y_train: NDArray[Any], X_test: Any, *, classes: bool
 ) -> NDArray[Any]:
-    """What the learner, a name or an estimator, says of the test rows; where all training labels
-    are one class, that class.
+    """Return the predictions of a learner (a name or an estimator) for the test rows.
+
+    If all training labels are equal, this class is predicted without fitting.
     """
     if classes and len(np.unique(y_train)) == 1:
         return np.full(X_test.shape[0], y_train[0])
@@ -185,6 +190,6 @@ def predictions(
     model = LEARNERS[learner].estimator(
         classes=classes, n_samples=len(y_train), sparse=sp.issparse(X_train)
     )
-    # Both were seen to, and take a third of the time
+    # The input has already been checked. Checking again would take a third of the time.
     with config_context(assume_finite=True, skip_parameter_validation=True):
         return np.asarray(model.fit(X_train, y_train).predict(X_test))

@@ -1,4 +1,4 @@
-"""One order of the features, judged by its first few."""
+"""Scores of a learner on the first features of a given order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.containers import column_label
 
-SMALLEST = 1e-150  # magnitude of a column; and 1 / SMALLEST the largest
+# Smallest magnitude of a column. The largest is 1 / SMALLEST. Squares stay within float64.
+SMALLEST = 1e-150
 
 
 @vanishing
@@ -39,28 +40,27 @@ def score_prefixes(
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
 ) -> Floats:
-    """How well a learner does with the first features of an order, for several numbers of them.
+    """Score a learner on the first features of an order, for several numbers of features.
 
     Parameters
     ----------
     order : array of int
-        Column positions, best first; at least as many as the largest size.
+        Column positions, best first. There must be at least as many as the largest size.
     X_train, X_test : array, sparse matrix or data frame
-        The features of the training and test rows.
+        Features of the training and test rows.
     y_train, y_test : array
-        Labels or targets; rows where they are unknown are left out.
+        Labels or targets. Unlabelled rows are left out.
     sizes : sequence of int
-        How many features to use.
+        Numbers of features to use.
     learner : str or estimator
-        A name from `LEARNERS`, or a scikit-learn estimator, which is used as it is (without
-        scaling).
+        A name from `LEARNERS`, or a scikit-learn estimator, which is used without scaling.
     target_type, unlabeled
-        As in `GraphSieve`; decided from `y_train` and `y_test` together.
+        As in `GraphSieve`. The type is inferred from `y_train` and `y_test` together.
 
     Returns
     -------
     array of shape (len(sizes),)
-        The accuracy for classes, from 0 to 1; the root of the mean squared error for targets.
+        Accuracy from 0 to 1 for classes, root mean squared error for targets.
 
     Examples
     --------
@@ -92,8 +92,8 @@ def score_prefixes(
     for name, part in (("y_train", part_train), ("y_test", part_test)):
         if not len(part[1]):
             raise InputError(
-                f"{name} holds no known label or target; there is nothing to learn from or to "
-                "compare with."
+                f"{name} contains no known label or target, but learning and testing need at "
+                "least one; pass some."
             )
     with one_thread():
         return np.array(
@@ -112,7 +112,7 @@ def prefix_score(
     *,
     classes: bool,
 ) -> float:
-    """Accuracy or root mean squared error with these features; all rows have labels."""
+    """Accuracy or root mean squared error with these features. All rows must be labelled."""
     X_train, X_test = chosen_columns(train[0], features), chosen_columns(test[0], features)
     predicted = predictions(learner, X_train, train[1], X_test, classes=classes)
     if classes:
@@ -125,15 +125,17 @@ def root_mean_square(errors: Floats) -> float:
 
 
 def chosen_columns(X: Any, features: Integers) -> Any:
-    """Some columns in float64, rows together, as learners want them."""
+    """Return some columns as a float64 array in row-major order, or as a CSR array."""
     if sp.issparse(X):
         return sp.csr_array(X[:, features], dtype=np.float64)
     return np.ascontiguousarray(X[:, features], dtype=np.float64)
 
 
 def read_moderate(X: Any) -> Any:
-    """The checked matrix; refused where it holds numbers whose squares are none, since learners
-    square them.
+    """Return the checked matrix.
+
+    Raises `InputError` for numbers with squares that overflow or underflow, because learners
+    compute squares.
     """
     read = table_in_memory(X)
     matrix, names = read.matrix, read.feature_names
@@ -145,26 +147,27 @@ def read_moderate(X: Any) -> Any:
             parameter("X"),
             " has ",
             column_label(names, int(odd[0])),
-            f" of magnitude {largest[odd[0]]:.3g}, whose squares learners cannot take ({len(odd)} "
+            f" of magnitude {largest[odd[0]]:.3g}, which learners cannot square ({len(odd)} "
             "such columns); change its unit.",
         )
     return matrix
 
 
 def known_part(X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    """The rows whose class code is not −1 or whose target is not NaN, and these."""
+    """Return the labelled rows of X, and their class codes or targets."""
     rows = np.flatnonzero(known_rows(y))
     return (X, y) if len(rows) == len(y) else (X[rows], y[rows])
 
 
 def known_rows(y: NDArray[Any]) -> Booleans:
-    """Where class codes are not −1, or targets not NaN."""
+    """Mask of the labelled rows: class codes other than −1, or targets other than NaN."""
     return np.asarray(~np.isnan(y) if y.dtype.kind == "f" else y >= 0)
 
 
 def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> list[int]:
-    """Numbers of features, each from 1 to all of them; where they are to be distinct, the
-    smallest first.
+    """Return the numbers of features as a list, each from 1 to `n_features`.
+
+    With `distinct`, duplicates are refused and the list is sorted.
     """
     if isinstance(sizes, Integral) and not isinstance(sizes, bool):
         sizes = [sizes]
@@ -175,7 +178,7 @@ def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> lis
     numbers = list(sizes)
     if not numbers:
         raise InputError(
-            parameter("sizes", sizes), " is empty; name at least one number of features."
+            parameter("sizes", sizes), " is empty; pass at least one number of features."
         )
     for size in numbers:
         if (
@@ -185,52 +188,51 @@ def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> lis
         ):
             raise InputError(
                 parameter("sizes", size),
-                f" holds {quoted(size)}, but there are {n_features} features; ask for 1 to "
+                f" contains {quoted(size)}, but there are {n_features} features; choose 1 to "
                 f"{n_features}.",
             )
     if distinct and len(set(numbers)) < len(numbers):
         raise InputError(
             parameter("sizes", numbers),
-            f" names a number of features twice: {quoted(numbers)}; name each once.",
+            f" contains a number of features twice: {quoted(numbers)}; list each once.",
         )
     return sorted(int(size) for size in numbers) if distinct else [int(size) for size in numbers]
 
 
-def checked_order(order: Any, n_features: int, length: int, whose: str = "order") -> Integers:
-    """Distinct column positions, at least `length` of them."""
+def checked_order(order: Any, n_features: int, length: int, what: str = "order") -> Integers:
+    """Return distinct column positions, at least `length` of them. Messages call them `what`."""
     try:
         positions = np.asarray(order)
     except ValueError as error:
         raise InputTypeError(
-            f"{whose} could not be read as an array ({one_line(str(error))})."
+            f"{what} could not be read as an array ({one_line(str(error))})."
         ) from error
     if positions.ndim != 1 or (positions.dtype.kind not in "iu" and positions.size):
         raise InputTypeError(
-            f"{whose} must be a 1-D array of column numbers, best first, got {positions.dtype} of "
+            f"{what} must be a 1-D array of column numbers, best first, got {positions.dtype} of "
             f"shape {positions.shape}."
         )
     if len(positions) < length:
         raise InputError(
-            f"{whose} names {len(positions)} features, but ",
+            f"{what} contains {len(positions)} features, but ",
             parameter("sizes"),
-            f" ask for {length}; name as many, or ask for fewer.",
+            f" requires {length}; return more features or choose smaller sizes.",
         )
     outside = positions[(positions < 0) | (positions >= n_features)]
     if len(outside):
         raise InputError(
-            f"{whose} names column {outside[0]}, but columns are numbered 0 to {n_features - 1}."
+            f"{what} contains column {outside[0]}, but columns are numbered 0 to {n_features - 1}."
         )
     found, times = np.unique(positions, return_counts=True)
     if (times > 1).any():
         raise InputError(
-            f"{whose} names column {found[times > 1][0]} more than once; every column may come "
-            "once."
+            f"{what} contains column {found[times > 1][0]} more than once; list every column once."
         )
     return positions.astype(np.int64)
 
 
 def _read_test(X: Any, n_features: int) -> Any:
-    """Test rows; a single one is enough, which a table to select from is not."""
+    """Read the test rows. A single row is allowed, which table readers refuse."""
     if getattr(X, "shape", None) == (1, n_features) or (isinstance(X, list) and len(X) == 1):
         test = read_moderate(_safe_indexing(X, [0, 0]))[:1]
     else:
@@ -244,7 +246,7 @@ def _read_test(X: Any, n_features: int) -> Any:
 
 
 def _joined(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
-    """Both in one array; text beside numbers stays what it is."""
+    """Concatenate two arrays without converting numbers to text."""
     if one.dtype.kind in "USO" or other.dtype.kind in "USO":
         return np.concatenate([one.astype(object), other.astype(object)])
     return np.concatenate([one, other])

@@ -1,5 +1,5 @@
-"""What an evaluation found: every measurement, means with standard errors, paired differences, a
-table, a picture.
+"""Results of an evaluation: measurements, means with standard errors, paired differences, tables
+and plots.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ METRICS = {
     "relative_rmse": ("error relative to predicting the training mean", False),
     "nmi": ("normalized mutual information", True),
 }
-"""What a metric is called in full, and whether large is good."""
+"""Full name of each metric, and whether large values are good."""
 IN_PERCENT = ("accuracy", "nmi")
 SIZES_SHOWN = 6
 ROWS_SHOWN = 40
 
 
 class Measurement(NamedTuple):
-    """One number: what a learner reached with so many features of a selector in one fold of one
-    repeat (counted from 0).
+    """One value of a metric: for one selector, learner, number of features, repeat and fold.
+
+    Repeats and folds are counted from 0. `seconds` is the time of the selection.
     """
 
     selector: str
@@ -48,7 +49,7 @@ class Measurement(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The features a selector chose in one fold, best first, as many as the largest size."""
+    """Features selected in one fold, best first, up to the largest size."""
 
     selector: str
     repeat: int
@@ -58,16 +59,16 @@ class Selection(NamedTuple):
 
 
 def standard_error(values: ArrayLike, *, test_ratio: float = 0.0) -> float:
-    """The standard error of the mean of several values; NaN for fewer than two.
+    """Standard error of the mean of several values. It is NaN for fewer than two values.
 
     Parameters
     ----------
     values : array
-        One per repetition.
+        One value per repetition.
     test_ratio : float
-        0 for independent repetitions: s/√n. For repetitions that train on overlapping rows, as
-        folds do, test rows over training rows, by which the variance is corrected: s √(1/n +
-        ratio).
+        Number of test rows divided by the number of training rows, for repetitions with overlapping
+        training rows, such as folds. The corrected standard error is s √(1/n + ratio). Use 0 for
+        independent repetitions, which gives s/√n.
 
     References
     ----------
@@ -91,15 +92,14 @@ def standard_error(values: ArrayLike, *, test_ratio: float = 0.0) -> float:
         raise InputError(f"values must be a list of numbers, got shape {numbers.shape}.")
     if len(numbers) < 2 or not np.isfinite(numbers).all():
         return math.nan
-    # By a power of two, so that no square is beyond the largest number.
+    # Scale by a power of two, so that no square overflows.
     _, exponent = np.frexp(np.abs(numbers).max())
     deviation = np.ldexp(numbers, -exponent).std(ddof=1) * math.sqrt(1 / len(numbers) + ratio)
     return float(np.ldexp(deviation, exponent))
 
 
 class Records(Sequence[dict[str, Any]]):
-    """Rows with the same columns, each a plain dict: it prints as a table, and `to_frame` makes a
-    pandas frame of it.
+    """Sequence of plain dicts with the same keys. It prints as a table.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Records(Sequence[dict[str, Any]]):
         return Records(self._rows[index]) if isinstance(index, slice) else dict(self._rows[index])
 
     def to_frame(self) -> Any:
-        """A pandas data frame of the rows."""
+        """Return the rows as a pandas data frame."""
         try:
             import pandas as pd  # noqa: PLC0415 - optional
         except ModuleNotFoundError as error:
@@ -146,31 +146,31 @@ class Records(Sequence[dict[str, Any]]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """Curves over the number of features, for every selector and learner. It prints as a table.
+    """Performance of every selector and learner by number of features. It prints as a table.
 
     Attributes
     ----------
     task : str
         ``"classification"``, ``"regression"`` or ``"clustering"``.
     selectors, learners : tuple of str
-        Their names; the baselines come last.
+        Names of the selectors, with the baselines last, and of the learners.
     metrics : tuple of str
-        What was measured; the first is meant where none is named.
+        Names of the metrics. The first is the default.
     sizes : tuple of int
-        Numbers of features; ``"all"`` has all of them instead.
+        Numbers of features. They do not apply to ``"all"``, which uses all features.
     n_samples, n_features : int
-        Of the table.
+        Shape of the table.
     folds, repeats : int
-        How often was measured.
+        Number of folds per repeat, and number of repeats.
     test_ratio : float
-        Test rows over training rows with a known y, which `standard_error` corrects for; 0 for
-        clustering, where nothing is held out.
+        Number of test rows divided by the number of labelled training rows, for the correction in
+        `standard_error`. It is 0 for clustering, which holds out no rows.
     knowledge : str
-        What selectors were told, in a few words.
+        Short description of the supervision that selectors received.
     measurements : tuple of Measurement
-        Everything measured.
+        All measured values.
     selections : tuple of Selection
-        What every selector chose in every fold; not for ``"all"``.
+        Features selected by every selector in every fold, except for ``"all"``.
 
     Examples
     --------
@@ -199,29 +199,33 @@ class Evaluation:
     selections: tuple[Selection, ...]
 
     def records(self) -> Records:
-        """Every measurement as a plain dict: selector, learner, metric, n_features, repeat,
-        fold, value, seconds.
+        """Return every measurement as a plain dict.
+
+        The keys are selector, learner, metric, n_features, repeat, fold, value and seconds.
         """
         return Records(measured._asdict() for measured in self.measurements)
 
     def to_frame(self) -> Any:
-        """Every measurement as a row of a pandas data frame; `seconds` is what the selection
-        took in that fold.
+        """Return every measurement as a row of a pandas data frame.
+
+        The column `seconds` is the time of the selection in that fold.
         """
         return self.records().to_frame()
 
     def values(
         self, selector: str, learner: str | None = None, *, metric: str | None = None
     ) -> Floats:
-        """What was measured with one selector and learner, of shape (number of sizes, repeats ×
-        folds).
+        """Return the values of one selector and learner, of shape (n_sizes, repeats × folds).
 
-        The rows are those of `sizes`; ``"all"`` has the same values in each of them. `learner` may
-        be left out where there is only one.
+        The rows correspond to `sizes`. For ``"all"``, all rows are equal. `learner` may be omitted
+        if there is only one.
         """
         choice(self.selectors)("selector", selector)
         if learner is None and len(self.learners) > 1:
-            raise InputError(f"name the learner, one of {', '.join(map(repr, self.learners))}.")
+            raise InputError(
+                f"several learners were evaluated; pass one of "
+                f"{', '.join(map(repr, self.learners))} as learner."
+            )
         learner = choice(self.learners)("learner", self.learners[0] if learner is None else learner)
         wanted = (selector, learner, self._metric(metric))
         found: dict[int, list[float]] = {}
@@ -233,23 +237,23 @@ class Evaluation:
         )
 
     def summary(self, *, metric: str | None = None, over_sizes: bool = False) -> Records:
-        """Mean and standard error of every selector, learner and number of features.
+        """Return the mean and standard error for every selector, learner and number of features.
 
         Parameters
         ----------
         metric : str, optional
-            One of `metrics`; None is the first.
+            One of `metrics`. None is the first.
         over_sizes : bool
-            Whether to take the mean over the sizes first, in each fold; `n_features` is then None
-            (for ``"all"``, all of them).
+            Whether to average over the sizes in each fold first. `n_features` is then None, and the
+            total number of features for ``"all"``.
 
         Returns
         -------
         Records
-            Of selector, learner, metric, n_features, mean, standard_error, n (how often it was
-            measured), and seconds, the mean time of a selection. Folds share most of their training
-            rows, so that their values are not independent; the standard error is corrected for
-            that, as `standard_error` says.
+            Rows with the keys selector, learner, metric, n_features, mean, standard_error, n
+            (number of values), and seconds (mean time of a selection). Folds share most of their
+            training rows, so their values are not independent. The standard error is corrected for
+            this, as described in `standard_error`.
         """
         metric, over_sizes = self._metric(metric), boolean()("over_sizes", over_sizes)
         seconds = {
@@ -275,22 +279,23 @@ class Evaluation:
     def differences(
         self, to: str = "random", *, metric: str | None = None, over_sizes: bool = False
     ) -> Records:
-        """How every other selector differs from one of them, fold by fold.
+        """Return paired differences, over the same folds, between one selector and all others.
 
         Parameters
         ----------
         to : str
-            The selector to compare with; all columns are compared at every number of features.
+            Selector to compare with. The baseline ``"all"`` is compared at every number of
+            features.
         metric, over_sizes
             As in `summary`.
 
         Returns
         -------
         Records
-            Of selector, to, learner, metric, n_features, mean (selector minus `to`, over the same
-            folds), standard_error (corrected as `standard_error` says), p (two-sided, of Student's
-            t with one degree of freedom fewer than folds in all), and better and worse, the shares
-            of folds in which the selector is so; equal folds are neither.
+            Rows with the keys selector, to, learner, metric, n_features, mean (selector minus
+            `to`), standard_error (corrected as described in `standard_error`), p (two-sided,
+            Student's t with one degree of freedom fewer than the number of values), better and
+            worse (shares of folds in which the selector is better or worse; ties count as neither).
         """
         to, metric, over_sizes = (
             self._selector(to),
@@ -299,32 +304,34 @@ class Evaluation:
         )
         rows = []
         for learner in self.learners:
-            theirs = self._sized(to, learner, metric, over_sizes)
+            reference = self._sized(to, learner, metric, over_sizes)
             for selector in self.selectors:
                 if selector != to:
-                    ours = self._sized(selector, learner, metric, over_sizes)
+                    values = self._sized(selector, learner, metric, over_sizes)
                     for size, difference in zip(
-                        [None] if over_sizes else self.sizes, ours - theirs, strict=True
+                        [None] if over_sizes else self.sizes, values - reference, strict=True
                     ):
-                        who = {
+                        keys = {
                             "selector": selector,
                             "to": to,
                             "learner": learner,
                             "metric": metric,
                             "n_features": size,
                         }
-                        rows.append(who | self._compared(difference, METRICS[metric][1]))
+                        rows.append(keys | self._compared(difference, METRICS[metric][1]))
         return Records(rows)
 
     def plot(self, *, metric: str | None = None, axes: Any = None) -> Any:
-        """The curves, one panel per learner, with bands of one standard error; needs matplotlib.
+        """Plot the metric against the number of features, with bands of one standard error.
+
+        There is one panel per learner. Plotting requires matplotlib.
 
         Parameters
         ----------
         metric : str, optional
-            One of `metrics`; None is the first.
+            One of `metrics`. None is the first.
         axes : sequence of matplotlib axes, optional
-            One per learner to draw on.
+            Axes to draw on, one per learner.
 
         Returns
         -------
@@ -345,11 +352,12 @@ class Evaluation:
         if self.task == "clustering":
             times = _counted(self.repeats, "repeat")
         metric = self.metrics[0]
-        unit = " in %" if metric in IN_PERCENT else ""
+        unit = " in %" if metric in IN_PERCENT else " (lower is better)"
         lines = [
-            f"{self.task} of {self.n_samples} samples by some of {self.n_features} features; "
-            f"{self.knowledge}",
-            f"{METRICS[metric][0]}{unit}, mean ± standard error over {times}",
+            f"Task: {self.task} of {self.n_samples} samples with {self.n_features} features; "
+            f"supervision: {self.knowledge}",
+            f"Metric: {METRICS[metric][0]}{unit} by number of features, "
+            f"mean ± standard error over {times}",
         ]
         for learner in self.learners:
             lines += ["", *self._table(learner, metric)]
@@ -358,7 +366,10 @@ class Evaluation:
     __repr__ = __str__
 
     def _table(self, learner: str, metric: str) -> list[str]:
-        """One learner: selectors down, sizes across, their mean, and all columns at the end."""
+        """Format the table of one learner.
+
+        Rows are selectors. Columns are sizes, followed by their mean and by all features.
+        """
         places = spread_out(len(self.sizes), SIZES_SHOWN)
         sizes = [self.sizes[place] for place in places]
         several = len(self.sizes) > 1
@@ -393,7 +404,10 @@ class Evaluation:
         return f"{mean:.{digits}f}" + ("" if math.isnan(error) else f" ± {error:.{digits}f}")
 
     def digits(self, learner: str, metric: str) -> int:
-        """Decimals that show the largest mean with four digits, percents with one decimal."""
+        """Return the number of decimals.
+
+        Percentages have one decimal. Other metrics show the largest mean with four digits.
+        """
         largest = max(
             float(self._sized(selector, learner, metric, False).mean(axis=1).max())
             for selector in self.selectors
@@ -453,8 +467,9 @@ class Evaluation:
 
 
 def two_sided(mean: float, error: float, freedom: int) -> float:
-    """The probability of a mean this far from 0, by Student's t; NaN without an error, 1 where
-    there is no difference at all.
+    """Two-sided p-value of a mean under Student's t with `freedom` degrees of freedom.
+
+    It is NaN without a standard error, and 1 if there is no difference at all.
     """
     if math.isnan(error) or error == 0:
         return 1.0 if error == 0 and mean == 0 else 0.0 if error == 0 else math.nan
@@ -462,7 +477,7 @@ def two_sided(mean: float, error: float, freedom: int) -> float:
 
 
 def table_lines(rows: Sequence[Sequence[str]], *, left: Sequence[bool]) -> list[str]:
-    """Columns of one width each, to the left or to the right."""
+    """Format rows as a table, with each column aligned to the left or to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -1,5 +1,5 @@
-"""From whatever ranks features (a name, an estimator, a function) to an order, seeing the
-training rows only.
+"""Run a selector (a name, an estimator or a function) on the training rows, and return its order
+of the features.
 """
 
 from __future__ import annotations
@@ -32,9 +32,7 @@ BASELINES = ("random", "all")
 
 @dataclass(frozen=True)
 class Selected:
-    """What a selector chose: column positions, best first, the seconds it took, and what it
-    warned of.
-    """
+    """Result of a selector: column positions (best first), run time in seconds, and warnings."""
 
     order: Integers
     seconds: float
@@ -43,17 +41,17 @@ class Selected:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Columns chosen by chance, or all of them."""
+    """Baseline selector: columns in random order, or all columns."""
 
     name: str
 
 
 def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, Any]:
-    """Names and what they stand for, of a mapping, a sequence, or a single thing."""
+    """Return a dict from names to items, given a mapping, a sequence or a single item."""
     if isinstance(things, Mapping):
         pairs = list(things.items())
     else:
-        # Forests can be iterated too, over trees that they do not have yet.
+        # An unfitted forest is iterable, but it is a single item and has no trees yet.
         single = isinstance(things, str) or hasattr(things, "fit") or not has_parts(things)
         pairs = [(name_of(thing), thing) for thing in ([things] if single else things)]
     result: dict[str, Any] = {}
@@ -62,7 +60,7 @@ def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, An
             raise InputTypeError(f"{what} must be named by text, got {quoted(name)}.")
         if name in result:
             raise InputError(
-                f"two of the {what} are called {quoted(name)}; ",
+                f"two of the {what} have the name {quoted(name)}; ",
                 phrase("pass a dict with different names"),
                 ".",
             )
@@ -71,7 +69,7 @@ def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, An
 
 
 def named_selectors(selectors: Any, baselines: Any) -> dict[str, Any]:
-    """All selectors by name, the baselines last; a baseline stands for itself."""
+    """Return all selectors by name. The baselines come last."""
     found = named(selectors, "selectors", selector_name)
     for name, selector in found.items():
         _check_selector(name, selector)
@@ -87,16 +85,16 @@ def named_selectors(selectors: Any, baselines: Any) -> dict[str, Any]:
     for name in BASELINES:
         if name in found:
             raise InputError(
-                f"a selector is called {name!r}, which is the name of a baseline; call it "
-                "something else."
+                f"a selector has the name {name!r}, which is the name of a baseline; choose "
+                "another name."
             )
     if not found and not wanted:
-        raise InputError("there is nothing to evaluate; name at least one selector or baseline.")
+        raise InputError("there is nothing to evaluate; pass at least one selector or baseline.")
     return found | {name: Baseline(name) for name in wanted}
 
 
 def selector_name(selector: Any) -> str:
-    """What a selector is called where nobody gave it a name."""
+    """Default name of a selector."""
     if isinstance(selector, str):
         return selector
     return str(getattr(selector, "__name__", type(selector).__name__))
@@ -107,8 +105,8 @@ def _check_selector(name: str, selector: Any) -> None:
         if selector not in METHODS and selector not in SIEVES and selector != "auto":
             names = ("auto", *METHODS, *SIEVES)
             raise InputError(
-                f"selector {quoted(name)} is no registered method; choose from {', '.join(names)}, "
-                f"or pass an estimator or a function{nearest(selector, names)}."
+                f"selector {quoted(name)} is not a registered method; choose from "
+                f"{', '.join(names)}, or pass an estimator or a function{nearest(selector, names)}."
             )
     elif isinstance(selector, type) or not (hasattr(selector, "fit") or callable(selector)):
         raise InputTypeError(
@@ -128,8 +126,10 @@ def select(
     random_state: Sequence[int],
     where: str,
 ) -> Selected:
-    """The order a selector makes of the training rows; `y` is what it may know of them (−1 or
-    NaN: nothing).
+    """Run a selector on the training rows.
+
+    `y` contains the labels or targets that the selector may use, with −1 or NaN for unlabelled
+    rows.
     """
     start = time.perf_counter()
     with gathered() as warned, noted(f"selector {name!r}, {where}"):
@@ -168,14 +168,12 @@ def _order(
 
 
 def sieve_called(name: str, **options: Any) -> Any:
-    """An unfitted sieve of a search or of a score by its name."""
+    """Return the unfitted sieve of a registered search or score."""
     return SIEVES[name](**options) if name in SIEVES else GraphSieve(name, **options)
 
 
 def seeded(model: Any, random_state: Sequence[int]) -> Any:
-    """The estimator with a seed wherever it has a `random_state` of None, so that a run can be
-    repeated.
-    """
+    """Set every `random_state` of None to a seed, so that the run is reproducible."""
     unset = [
         key
         for key, value in model.get_params(deep=True).items()
@@ -189,27 +187,30 @@ def seeded(model: Any, random_state: Sequence[int]) -> Any:
 
 
 def fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
-    """One of ours: it reads unknown labels itself, written as NaN, so that whatever number is
-    known is a class.
+    """Fit a sieve of this library.
+
+    Unlabelled rows are NaN, so that any number, such as −1, can be a class.
     """
     given = sieve.get_params(deep=False)
-    # A few known values no longer show whether they are classes or a quantity; and no line of
-    # progress within another.
-    told: dict[str, Any] = {"unlabeled": None, "progress": False}
+    # A few labelled rows do not show whether they are classes or a continuous target, so the type
+    # is set here. Nested progress output is suppressed.
+    settings: dict[str, Any] = {"unlabeled": None, "progress": False}
     if given.get("target_type") == "auto":
-        told["target_type"] = "classes" if y.dtype.kind == "i" else "continuous"
-    sieve.set_params(**{name: value for name, value in told.items() if name in given})
+        settings["target_type"] = "classes" if y.dtype.kind == "i" else "continuous"
+    sieve.set_params(**{name: value for name, value in settings.items() if name in given})
     if supervision is not None:
         method = METHODS.get(given.get("method", ""))
-        of_no_use = method is not None and not method.uses  # and would be refused
-        return sieve.fit(X, supervision=None if of_no_use else supervision)
+        # A method that uses no supervision refuses any.
+        is_unused = method is not None and not method.uses
+        return sieve.fit(X, supervision=None if is_unused else supervision)
     known = known_rows(y)
     return sieve.fit(X, np.where(known, y, np.nan) if known.any() else None)
 
 
 def fitted_elsewhere(model: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
-    """One of another library: it learns from the rows whose label is known, or from all without
-    any where none is.
+    """Fit an estimator of another library on the labelled rows.
+
+    If no row is labelled, it is fitted on all rows without y.
     """
     if supervision is not None:
         raise InputTypeError(
@@ -223,7 +224,7 @@ def fitted_elsewhere(model: Any, X: Any, y: NDArray[Any], supervision: Supervisi
 
 
 def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Integers:
-    """The order that a fitted selector stands for."""
+    """Return the order of the features, best first, from a fitted selector."""
     if hasattr(model, "ranking_"):
         ranks = _one_each(model.ranking_, n_features, name, "ranking_")
     elif hasattr(model, "scores_"):
@@ -241,14 +242,14 @@ def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Inte
         if size < n_features and ranks[order[size - 1]] == ranks[order[size]]:
             shared = int((ranks == ranks[order[size]]).sum())
             raise InputError(
-                f"selector {name!r} puts {shared} features on one place, so that its best {size} "
-                "are not determined; let it rank more of them, or ask for other sizes."
+                f"selector {name!r} gives {shared} features the same rank, so its best {size} are "
+                "ambiguous; let it rank more features, or choose other sizes."
             )
     return order.astype(np.int64)
 
 
 def _one_each(values: Any, n_features: int, name: str, attribute: str) -> Floats:
-    """The numbers of a fitted selector, one for each feature."""
+    """Return an attribute of a fitted selector as an array with one number per feature."""
     try:
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

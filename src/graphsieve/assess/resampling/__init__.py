@@ -1,1 +1,1 @@
-"""The stability of a selection: how much it depends on the particular samples and labels."""
+"""Stability of a selection under resampling of the samples and labels."""

@@ -1,4 +1,4 @@
-"""Some of the samples and some of what is known of them, drawn anew every time."""
+"""Random subsets of the samples and of their supervision."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from graphsieve.supervision.value import Supervision
 
 
 def drawn_rows(known: Supervision, n_rows: int, random: np.random.Generator) -> Integers:
-    """Different rows in ascending order: every class, and the samples of which nothing is known, in
-    proportion.
+    """Draw distinct rows, in ascending order, in proportion from every class and from the samples
+    without supervision.
 
-    Nothing loses its last: every class keeps a known label, known targets keep one, and where only
-    pairs are known one must-link and one cannot-link stay whole, for which there may be up to three
-    rows more than `n_rows`.
+    Every class keeps at least one labelled sample, and known targets keep at least one. If samples
+    have only pairs, at least one must-link and one cannot-link pair are kept. This may take up to
+    three rows more than `n_rows`.
     """
     stratum, n_free = _strata(known)
     sizes = np.bincount(stratum)
     if n_rows < len(sizes):
         raise InputError(
-            f"{n_rows} of {len(known)} samples cannot hold one of each of the {len(sizes)} kinds "
-            "there are (known classes, and samples without a label); raise fraction."
+            f"{n_rows} of {len(known)} samples cannot contain one of each of the {len(sizes)} "
+            "groups (known classes, and samples without a label); increase fraction."
         )
     shares = proportional(sizes, n_rows, random)
     rows = [
@@ -43,8 +43,9 @@ def drawn_rows(known: Supervision, n_rows: int, random: np.random.Generator) -> 
 
 
 def partly_hidden(known: Supervision, hide: float, random: np.random.Generator) -> Supervision:
-    """What is known, with a share of its labels and targets hidden as `hide_labels` does; every
-    class keeps a known one.
+    """Return the supervision with a share of its labels and targets hidden, as in `hide_labels`.
+
+    Every class keeps at least one label.
     """
     hidden: dict[str, Any] = {
         kind: partly_known(values, _n_shown(values, hide), False, random)  # type: ignore[arg-type]
@@ -61,8 +62,9 @@ def _n_shown(y: NDArray[Any], hide: float) -> int:
 
 
 def _strata(known: Supervision) -> tuple[Integers, int]:
-    """For each sample the number of those it is drawn among, without gaps; and 1 if number 0 are
-    those known by pairs alone.
+    """Return the stratum of each sample, numbered from 0 without gaps.
+
+    The second value is 1 if stratum 0 contains the samples that have only pairs, and else 0.
     """
     nothing, target, pairs = known.codes.max(initial=-1) + 1, known.codes.max(initial=-1) + 2, -1
     stratum = np.full(len(known), nothing, dtype=np.int64)
@@ -76,11 +78,12 @@ def _strata(known: Supervision) -> tuple[Integers, int]:
 def _pair_by_pair(
     known: Supervision, among: Booleans, random: np.random.Generator
 ) -> tuple[Integers, int]:
-    """Those samples in the order of their pairs, which come by chance, but first one of each kind;
-    and how many these two fill.
+    """Order the samples in `among` by their pairs, and return the order and a minimum number.
 
-    The first half of them holds about half of the pairs where pairs are few; half of them by chance
-    would hold a quarter, and often none at all.
+    The pairs are in random order, but one pair of each kind comes first. The minimum number of
+    samples is the number that these first pairs contain. If pairs are few, the first half of the
+    samples contains about half of the pairs. A random half of the samples would contain only a
+    quarter of them, and often none.
     """
     must, cannot = random.permutation(known.must_link), random.permutation(known.cannot_link)
     first, others = (

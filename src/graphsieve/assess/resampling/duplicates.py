@@ -1,4 +1,4 @@
-"""Columns that stand for each other: a selector that takes one of them need not take the others."""
+"""Groups of strongly correlated columns, which are interchangeable for a selector."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from graphsieve.assess.resampling.measures import share_interval
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, moments
 
-SAME_FROM = 0.95  # absolute correlation from which two columns tell nearly the same
-LEADERS_AT_ONCE = 512  # so many times the columns left are the correlations held in memory
+SAME_FROM = 0.95  # smallest absolute correlation of two columns in the same group
+# Number of columns that are correlated in one step with all remaining columns. It bounds memory.
+LEADERS_AT_ONCE = 512
 
 
 class Group(NamedTuple):
-    """Columns that nearly repeat the first of them, and how often at least one of them was chosen.
+    """Group of columns that correlate strongly with the first one.
 
-    `columns` are positions, the one chosen most often first. `frequency` is the share of resamples,
-    and `low` and `high` its confidence interval.
+    `columns` are positions, in descending order of selection frequency. `frequency` is the share of
+    resamples that select at least one column of the group. `low` and `high` are its confidence
+    interval.
     """
 
     columns: tuple[int, ...]
@@ -32,8 +34,9 @@ class Group(NamedTuple):
 def groups_of(
     table: Table, names: tuple[str, ...], chosen: Booleans, order: Integers
 ) -> tuple[Group, ...]:
-    """Groups of the columns that were ever chosen, which come in `order`; the group that was
-    chosen most often comes first.
+    """Group the columns in `order`, which were selected at least once.
+
+    The groups are in descending order of frequency.
     """
     n = len(chosen)
     members = near_duplicates(table, order)
@@ -54,8 +57,10 @@ def groups_of(
 def near_duplicates(
     table: Table, order: Integers, *, threshold: float = SAME_FROM
 ) -> list[Integers]:
-    """The columns of `order` in groups: the first one left leads, and whoever correlates with it
-    joins, until none is left.
+    """Divide the columns of `order` into groups.
+
+    The first remaining column starts a group. All remaining columns that correlate with it join the
+    group. This repeats until no column remains.
     """
     groups, left = [], order
     while len(left):
@@ -64,7 +69,7 @@ def near_duplicates(
         free = np.ones(len(left), dtype=bool)
         for place, near in enumerate(alike):
             if free[place]:
-                near[place] = True  # also where it does not vary
+                near[place] = True  # A constant column has no correlation, not even with itself.
                 groups.append(left[near & free])
                 free &= ~near
         left = left[free]
@@ -72,20 +77,21 @@ def near_duplicates(
 
 
 def correlations(table: Table, some: Integers, others: Integers) -> Floats:
-    """Pearson correlations between some columns (rows of the result) and others; 0 where a
-    column does not vary.
+    """Pearson correlations between `some` columns (rows of the result) and `others`.
+
+    They are 0 for constant columns.
     """
     unit = _standardized(table.take_columns(some))
     parts = []
     for block in table.take_columns(others).blocks():
-        # What is centred needs no centred partner; so sparse columns stay as they are.
+        # One factor is centred, so the other need not be, and sparse columns stay sparse.
         size = np.sqrt(moments(block, dense_weighting(np.ones(table.n_samples))).scatter[0])
         parts.append(np.asarray(block.values.T @ unit).T / np.where(size > 0, size, 1.0))
     return np.concatenate(parts, axis=1)
 
 
 def _standardized(table: Table) -> Floats:
-    """Dense columns of mean 0 and length 1; only zeros where a column does not vary."""
+    """Return dense columns of mean 0 and length 1. Constant columns become 0."""
     values = np.concatenate(
         [part for block in table.blocks() for _, part in block.dense_parts()], axis=1
     )

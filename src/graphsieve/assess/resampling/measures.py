@@ -1,4 +1,4 @@
-"""How much sets agree, and how well a share is known: two formulas, each with its interval."""
+"""Stability index of several sets, and confidence intervals of shares."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.stats import norm
 
 from graphsieve._base.array_types import Booleans, Floats
 
-LEVEL = 0.95  # of every confidence interval here
+LEVEL = 0.95  # confidence level of all intervals
 
 
 class Agreement(NamedTuple):
-    """A stability index and its confidence interval; all NaN where it is not defined."""
+    """Stability index and its confidence interval. All values are NaN if it is undefined."""
 
     value: float
     low: float
@@ -23,26 +23,26 @@ class Agreement(NamedTuple):
 
 
 def agreement(chosen: Booleans, *, level: float = LEVEL) -> Agreement:
-    """The stability index of Nogueira, Sechidis and Brown for M sets of d features, with its
-    confidence interval.
+    """Stability index of Nogueira, Sechidis and Brown for M sets of d features.
 
-    With h_f the share of sets that hold feature f, s_f² = M/(M−1) h_f (1 − h_f), and k̄ = Σ h_f the
-    mean size of a set,
+    Let h_f be the share of sets that contain feature f, s_f² = M/(M−1) h_f (1 − h_f), and
+    k̄ = Σ h_f the mean size of a set. Then
 
         index = 1 − (1/d) Σ_f s_f² / (k̄/d (1 − k̄/d)) .
 
-    It is 1 where all sets are equal, 0 on average where they are drawn by chance, whatever their
-    size, and −1/(M−1) at least. (Where sizes k_i differ, sets drawn by chance have −var(k_i/d) /
-    ((M−1) k̄/d (1 − k̄/d)) on average: about 0 unless M is small.) It is not defined (NaN) where
-    every set is empty or holds all features. The interval is index ± z √v, with the variance v =
-    4/M² Σ_i (φ_i − φ̄)² of the paper, in which φ_i is the part of set i; it is cut at −1 and 1.
+    The index is 1 if all sets are equal. Its mean is 0 for random sets of any size, and its lower
+    bound is −1/(M−1). If the sizes k_i differ, the mean for random sets is −var(k_i/d) / ((M−1)
+    k̄/d (1 − k̄/d)), which is about 0 unless M is small. The index is undefined (NaN) if every set is
+    empty or every set contains all features. The confidence interval is index ± z √v, with the
+    variance v = 4/M² Σ_i (φ_i − φ̄)² of the paper, where φ_i is the contribution of set i. It is
+    clipped to −1 and 1.
 
     Parameters
     ----------
     chosen : array of bool of shape (n_sets, n_features)
-        Which features each set holds; at least two sets.
+        Features that each set contains, for at least two sets.
     level : float
-        Of the confidence interval.
+        Confidence level.
 
     References
     ----------
@@ -51,8 +51,8 @@ def agreement(chosen: Booleans, *, level: float = LEVEL) -> Agreement:
 
     Examples
     --------
-    Two sets of two among four features share one: every h_f (1 − h_f) is 0 or 1/4, so that the
-    index is 1 − (1/4)/(1/4).
+    Two sets of two features each, out of four, have one feature in common. Two of the four
+    h_f (1 − h_f) are 1/4 and two are 0, so the index is 1 − (1/4)/(1/4).
 
     >>> import numpy as np
     >>> agreement(np.array([[True, True, False, False], [True, False, True, False]])).value
@@ -76,10 +76,10 @@ def agreement(chosen: Booleans, *, level: float = LEVEL) -> Agreement:
 
 
 def share_interval(times: ArrayLike, n: int, *, level: float = LEVEL) -> tuple[Floats, Floats]:
-    """Wilson's confidence interval of a share that was seen `times` out of `n`: its lower and its
-    upper ends.
+    """Lower and upper bounds of Wilson's confidence interval for a share of `times` out of `n`.
 
-    Unlike share ± error it stays within 0 and 1, and has a width where the share is 0 or 1.
+    Unlike share ± error, the interval stays between 0 and 1, and has a positive width for shares of
+    0 and 1.
 
     Examples
     --------
@@ -91,5 +91,5 @@ def share_interval(times: ArrayLike, n: int, *, level: float = LEVEL) -> tuple[F
     share, z = seen / n, float(norm.ppf((1 + level) / 2))
     center = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     reach = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # On paper the ends are exactly 0 and 1 there.
+    # The bounds are exactly 0 and 1 there, apart from rounding errors.
     return np.where(seen == 0, 0.0, center - reach), np.where(seen == n, 1.0, center + reach)

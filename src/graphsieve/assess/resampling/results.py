@@ -1,6 +1,4 @@
-"""What many selections have in common: how often each feature is chosen, where it ranks, a
-table, a picture.
-"""
+"""Results of resampling: selection frequencies and ranks of the features, tables and plots."""
 
 from __future__ import annotations
 
@@ -21,48 +19,48 @@ from graphsieve.assess.resampling.measures import LEVEL, Agreement
 from graphsieve.report.figures import draw_rank_intervals
 from graphsieve.table.containers import shown_name
 
-RANKS_WITHIN = (0.05, 0.95)  # the quantiles that a rank interval lies between
+RANKS_WITHIN = (0.05, 0.95)  # quantiles that bound a rank interval
 ROWS_SHOWN = 20
 GROUPS_SHOWN = 8
 NAME_WIDTH = 32
 BAR_WIDTH = 25
-EVEN_UP_TO = 60  # ranks beyond are spaced by factors, or the first ones could not be told apart
+# Largest rank on a linear axis. Longer axes are logarithmic, so that the first ranks are readable.
+EVEN_UP_TO = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
-    """How often each feature is chosen, and where it ranks, over resamples of the samples. It
-    prints as a table.
+    """Selection frequency and rank of each feature over resamples. It prints as a table.
 
     Attributes
     ----------
     names : tuple of str
-        In the order of the columns, as are all arrays here.
+        Names of the features, in column order, as in all arrays of this class.
     frequency : array of float
-        The share of resamples in which a feature is chosen.
+        Share of resamples in which a feature is selected.
     frequency_low, frequency_high : array of float
-        Wilson's 95 % interval for the share that endlessly many resamples of the same data would
-        give.
+        Wilson's 95 % confidence interval for the frequency in the limit of infinitely many
+        resamples of the same data.
     rank_low, rank_median, rank_high : array of float
-        The 5 %, 50 % and 95 % quantiles of a feature's rank (1 is the best), each a rank that
-        occurred.
+        5 %, 50 % and 95 % quantiles of the rank of a feature, where 1 is the best. Each quantile is
+        a rank that occurred.
     selected : array of bool
-        What is selected from all samples.
+        Features that are selected from all samples.
     agreement : Agreement
-        The stability index of Nogueira, Sechidis and Brown (2018) with its 95 % interval; see
-        `index`.
+        Stability index of Nogueira, Sechidis and Brown (2018) with its 95 % confidence interval.
+        See `index`.
     groups : tuple of Group
-        The features that were ever chosen, in groups whose columns correlate with the first one by
-        at least 0.95, either sign. Copies of a column take turns, so that each alone is chosen
-        seldom and one of them always.
+        Features that were selected at least once, in groups with an absolute correlation of at
+        least 0.95 with the first feature. Near-duplicates replace each other in the selections:
+        each of them may be selected rarely, although one of them is always selected.
     chosen : array of bool of shape (n_resamples, n_features)
-        What was chosen in each resample.
+        Features selected in each resample.
     selector : str
-        What the selector is called.
+        Name of the selector.
     n_samples, n_rows : int
-        Samples in all, and in a resample.
+        Number of samples in total, and in a resample.
     hide : float or None
-        The share of known labels or targets that each resample hides.
+        Share of the known labels or targets that is hidden in each resample.
 
     Examples
     --------
@@ -70,7 +68,7 @@ class Stability:
     >>> from graphsieve import stability
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> stability("fisher", X, y, n_features_to_select=1, n_resamples=10)  # doctest: +ELLIPSIS
-    selector 'fisher': what it chooses from 75 of 150 samples, 10 times ...
+    Stability of selector 'fisher': 75 of 150 samples drawn 10 times ...
     """
 
     names: tuple[str, ...]
@@ -94,55 +92,57 @@ class Stability:
 
     @property
     def n_resamples(self) -> int:
-        """How often features were selected."""
+        """Number of resamples."""
         return len(self.chosen)
 
     @property
     def index(self) -> float:
-        """1: always the same features; 0: as if drawn by chance; NaN where none or all of them
-        are always chosen.
+        """Stability index: 1 for identical selections, 0 on average for random selections.
+
+        It is NaN if every resample selects no features or every resample selects all features.
         """
         return self.agreement.value
 
     @property
     def mean_selected(self) -> float:
-        """How many features are chosen in a resample, on average."""
+        """Mean number of features selected in a resample."""
         return float(self.chosen.sum(axis=1).mean())
 
     @property
     def order(self) -> Integers:
-        """Column positions, those chosen most often first."""
+        """Column positions in descending order of selection frequency."""
         return most_frequent_first(self.frequency, self.rank_median)
 
     def stable(self, threshold: float = 0.75) -> Booleans:
-        """The features that are chosen in at least this share of the resamples, as a mask.
+        """Return a mask of the features selected in at least this share of the resamples.
 
         Parameters
         ----------
         threshold : float
-            Above 0 and up to 1. From 0.6 to 0.9 it matters little, say Meinshausen and Bühlmann;
-            `expected_false` bounds how many of these features are there by accident.
+            Share above 0 and up to 1. According to Meinshausen and Bühlmann, the result depends
+            little on values from 0.6 to 0.9. `expected_false` bounds the expected number of
+            irrelevant features among these.
         """
         share = _threshold(threshold, above=0.0)
-        # Shares are quotients of whole numbers: 0.7 of 10 resamples are 7, whatever the last bit of
-        # 0.7 * 10 says.
+        # The tolerance prevents rounding errors: 0.7 of 10 resamples must be 7.
         return np.asarray(self.chosen.sum(axis=0) >= share * self.n_resamples - 1e-9)
 
     def expected_false(self, threshold: float = 0.75) -> float:
-        """A bound on the expected number of features in `stable(threshold)` that do not matter: q²
-        / ((2·threshold − 1) p).
+        """Upper bound on the expected number of irrelevant features in `stable(threshold)`.
 
-        Here q is the mean number of features chosen in a resample and p that of all features. To
-        have few false ones choose few features at a time: where q² is near p the bound is worth
-        nothing. It holds if resamples are at most half of the samples, if all features that do not
-        matter are equally likely to be chosen, and if the selector is not worse than chance. The
-        second is a strong assumption: noise that correlates with what matters is chosen more often
-        than other noise.
+        The bound is q² / ((2·threshold − 1) p). Here q is the mean number of features selected in a
+        resample, and p is the number of all features. Select few features per resample to obtain a
+        small bound. If q² is close to p, the bound is useless.
+
+        The bound has three assumptions. Resamples contain at most half of the samples. All
+        irrelevant features are equally likely to be selected. The selector is not worse than
+        chance. The second assumption is strong, because noise that correlates with relevant
+        features is selected more often than other noise.
 
         Parameters
         ----------
         threshold : float
-            Above 0.5 and up to 1.
+            Share above 0.5 and up to 1.
 
         References
         ----------
@@ -151,7 +151,7 @@ class Stability:
         share = _threshold(threshold, above=0.5)
         if 2 * self.n_rows > self.n_samples:
             raise InputError(
-                "expected_false needs resamples of at most half of the samples, and these hold "
+                "expected_false needs resamples of at most half of the samples, but these contain "
                 f"{self.n_rows} of {self.n_samples}; use ",
                 remedy("fraction", 0.5),
                 ".",
@@ -159,7 +159,7 @@ class Stability:
         return self.mean_selected**2 / ((2 * share - 1) * len(self))
 
     def __str__(self) -> str:
-        return "\n".join([*self._head(), "", *self._table(), *self._exchanged()])
+        return "\n".join([*self._head(), "", *self._table(), *self._interchangeable()])
 
     __repr__ = __str__
 
@@ -170,29 +170,29 @@ class Stability:
         hidden = (
             ""
             if self.hide is None
-            else f", {self.hide:.0%} of their labels hidden".replace("%", " %")
+            else f", {self.hide:.0%} of their labels or targets hidden".replace("%", " %")
         )
         times = f"{self.n_resamples} times{hidden}"
         yield (
-            f"selector {self.selector!r}: what it chooses from {self.n_rows} of {self.n_samples} "
-            f"samples, {times}"
+            f"Stability of selector {self.selector!r}: {self.n_rows} of {self.n_samples} samples "
+            f"drawn {times}"
         )
         number = f"{self.mean_selected:.1f}".removesuffix(".0")
-        yield f"{number} of {len(self)} features at a time" + (
-            "; the index of stability is not defined, for it is always none or all of them"
+        yield f"{number} of {len(self)} features selected per resample" + (
+            "; the stability index is undefined because all resamples select no or all features"
             if math.isnan(self.index)
-            else f"; index of stability {self.index:.2f} ({LEVEL:.0%}: {self.agreement.low:.2f} to "
-            f"{self.agreement.high:.2f}), where 1 is always the same and 0 is chance"
+            else f"; stability index {self.index:.2f} ({LEVEL:.0%} interval "
+            f"{self.agreement.low:.2f} to {self.agreement.high:.2f}; 1: identical, 0: chance)"
         ).replace("%", " %")
 
     def _table(self) -> Iterator[str]:
-        """The features chosen most often, with a bar from the lowest to the highest rank and a
-        dot at the median.
+        """Format the most frequent features, with a bar over the rank interval and a dot at the
+        median.
         """
         order = self.order[:ROWS_SHOWN]
         last = int(max(self.rank_high[order].max(), 2))
         scale = f"1{f'{last}' + (' (log)' if last > EVEN_UP_TO else ''):>{BAR_WIDTH - 1}}"
-        rows = [["", "feature", "chosen", f"{LEVEL:.0%}".replace("%", " %"), "rank", scale]]
+        rows = [["", "feature", "selected", f"{LEVEL:.0%}".replace("%", " %"), "rank", scale]]
         for j in order:
             low, high = 100 * self.frequency_low[j], 100 * self.frequency_high[j]
             rank = f"{self.rank_median[j]:g} ({self.rank_low[j]:g}–{self.rank_high[j]:g})"
@@ -211,9 +211,8 @@ class Stability:
         yield from table_lines(rows, left=[True, True, False, False, False, True])
         if len(self) > ROWS_SHOWN:
             yield f"   … {len(self) - ROWS_SHOWN} more; to_frame() has them all"
-        yield f"* selected from all samples; rank: median, and where {RANKS_WITHIN[1] - RANKS_WITHIN[0]:.0%} of them lie".replace(
-            "%", " %"
-        )
+        central = f"{RANKS_WITHIN[1] - RANKS_WITHIN[0]:.0%}".replace("%", " %")
+        yield f"* selected from all samples; rank: median (range of the central {central})"
 
     def _bar(self, j: int, last: int) -> str:
         low, middle, high = (
@@ -229,37 +228,36 @@ class Stability:
         )
         return " " * low + "─" * (middle - low) + "●" + "─" * (high - middle)
 
-    def _exchanged(self) -> Iterator[str]:
-        """The groups of columns that take turns: together they are chosen more often than any of
-        them alone.
-        """
-        turns = [
+    def _interchangeable(self) -> Iterator[str]:
+        """Format the groups that are selected more often than any of their features alone."""
+        interchangeable = [
             group
             for group in self.groups
             if group.frequency > self.frequency[list(group.columns)].max()
         ]
-        if turns:
+        if interchangeable:
             yield ""
             yield (
-                f"columns that take turns (correlation of at least {SAME_FROM:g} with the first "
-                "one):"
+                f"Interchangeable features (absolute correlation of at least {SAME_FROM:g} with "
+                "the first):"
             )
-        for group in turns[:GROUPS_SHOWN]:
+        for group in interchangeable[:GROUPS_SHOWN]:
             alone = 100 * self.frequency[group.columns[0]]
             names = one_line(
                 ", ".join(shown_name(name, NAME_WIDTH) for name in group.names), 2 * NAME_WIDTH
             )
-            often = "always" if group.frequency == 1 else f"in {100 * group.frequency:.0f} %"
+            often = "in all" if group.frequency == 1 else f"in {100 * group.frequency:.0f} % of"
             yield (
-                f"  one of {len(group.columns)} is chosen {often}, the first one in {alone:.0f} %: "
-                f"{names}"
+                f"  one of {len(group.columns)} is selected {often} resamples, the first in "
+                f"{alone:.0f} %: {names}"
             )
-        if len(turns) > GROUPS_SHOWN:
-            yield f"  … {len(turns) - GROUPS_SHOWN} more such groups"
+        if len(interchangeable) > GROUPS_SHOWN:
+            yield f"  … {len(interchangeable) - GROUPS_SHOWN} more groups"
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One plain dict per feature, those chosen most often first; `group` is the first column
-        of its group.
+        """Return one plain dict per feature, in descending order of selection frequency.
+
+        `group` is the name of the first feature of its group.
         """
         leader = {j: group for group in self.groups for j in group.columns}
         return [
@@ -279,18 +277,18 @@ class Stability:
         ]
 
     def to_frame(self) -> Any:
-        """A pandas data frame of `to_records`."""
+        """Return `to_records` as a pandas data frame."""
         return Records(self.to_records()).to_frame()
 
     def plot(self, *, n: int = ROWS_SHOWN, ax: Any = None) -> Any:
-        """The `n` features chosen most often: a line where 90 % of their ranks lie, coloured by how
-        often they are chosen.
+        """Plot the rank intervals of the `n` most frequently selected features.
 
-        A dot at the median is filled where the feature is selected from all samples. Returns the
+        A line covers the central 90 % of the ranks of a feature, coloured by selection frequency. A
+        dot marks the median. It is filled if the feature is selected from all samples. Returns the
         matplotlib axes.
         """
         order = self.order[: count(1)("n", n)]
-        title = f"index of stability {self.index:.2f}" if not math.isnan(self.index) else ""
+        title = f"stability index {self.index:.2f}" if not math.isnan(self.index) else ""
         return draw_rank_intervals(
             [self.names[j] for j in order],
             self.frequency[order],
@@ -303,9 +301,7 @@ class Stability:
 
 
 def most_frequent_first(frequency: Floats, rank_median: Floats) -> Integers:
-    """Column positions by how often they are chosen; equal ones by their median rank, then by
-    column.
-    """
+    """Column positions in descending order of frequency; ties by median rank, then by column."""
     return np.lexsort((rank_median, -frequency)).astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""The same selection many times, on parts of the samples."""
+"""Repeat a selection on random subsets of the samples."""
 
 from __future__ import annotations
 
@@ -68,48 +68,48 @@ def stability(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Stability:
-    """How much a selection hangs on the particular samples and labels: select many times, each time
-    from some of them.
+    """Measure how much a selection depends on the samples and labels, by resampling.
 
-    Every resample holds different rows, drawn without replacement: of every class, and of the
-    samples without a label, the same share; no class loses its last known label. The selector sees
-    nothing but these rows.
+    Every resample is drawn without replacement. It contains the same share of every class and of
+    the unlabelled samples, and at least one labelled sample of every class. The selector sees only
+    the resample.
 
     Parameters
     ----------
     selector : str, estimator or function
         A registered method or search such as ``"auto"``, ``"fisher"`` or ``"iterative"``; an
         estimator, which is cloned and must have `ranking_`, `scores_` or `get_support` after fit;
-        or a function of X and y that returns column positions, best first. What they get is as in
-        `graphsieve.evaluate`.
+        or a function of X and y that returns column positions, best first. Their arguments are as
+        in `graphsieve.evaluate`.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features.
+        Features.
     y : array of shape (n_samples,), optional
-        Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
+        Class labels (−1, None or NaN where unlabelled) or a continuous target (NaN where
+        unlabelled).
     supervision : Supervision, optional
-        What else is known, joined with `y` as in `GraphSieve.fit`. Of pairs, a resample keeps those
-        with both ends inside.
+        Further supervision, combined with `y` as in `GraphSieve.fit`. A resample keeps the pairs of
+        which it contains both samples.
     n_features_to_select : int, float, "auto" or None
-        How many features make a selection; ``"auto"`` only for selectors that find the number
-        themselves. None: as many as the selector itself selects, which may differ between
-        resamples. A selector that has a parameter of this name is given it; of others the best so
-        many (or this fraction of all) are taken.
+        Number (or fraction) of features to select. ``"auto"`` requires a selector that determines
+        the number itself. None leaves the number to the selector, and it may then differ between
+        resamples. If the selector has a parameter of this name, the parameter is set. Otherwise the
+        best features of its order are taken.
     n_resamples : int
-        How often to select.
+        Number of resamples.
     fraction : float
-        The share of the samples in a resample, rounded down, at least 2.
+        Share of the samples in a resample. The number of samples is rounded down and at least 2.
     hide : float, optional
-        A share of the known labels or targets to hide in every resample, others each time. None
-        hides nothing.
+        Share of the known labels or targets to hide, drawn again for every resample. None hides
+        nothing.
     target_type, unlabeled
-        As in `GraphSieve`: what `y` is (for a sieve ``"auto"`` stands for its own `target_type`),
-        and the number that marks an unknown label.
+        Type of `y`, and the number that marks an unlabelled sample, as in `GraphSieve`. For a
+        sieve, ``"auto"`` means the `target_type` of the sieve.
     random_state : None, int, SeedSequence, RandomState or Generator
-        Of the rows, the hidden labels, and of estimators whose own `random_state` is None.
+        Seed for the rows, the hidden labels, and estimators with a `random_state` of None.
     n_jobs : int or None
-        Processes; the result does not depend on it.
+        Number of processes. The result does not depend on it.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to report progress on the error stream. None reports it if the stream is a terminal.
 
     Returns
     -------
@@ -136,7 +136,8 @@ def stability(
     known = all_knowledge(table, y, supervision, reading)
     n_resamples = count(2, sensible=MOST_RESAMPLES)("n_resamples", n_resamples)
     fraction, hide = _checked_shares(fraction, hide, known)
-    n_rows = max(2, floor(fraction * table.n_samples + 1e-9))  # 0.29 of 100 are 29
+    # The small addend prevents rounding errors: 0.29 of 100 samples are 29, not 28.
+    n_rows = max(2, floor(fraction * table.n_samples + 1e-9))
     progress = either(None, boolean())("progress", progress)
     matrix = sp.csr_array(table.matrix) if table.is_sparse else table.matrix
     seed = seed_number(random_state)
@@ -188,15 +189,16 @@ def _one_selector(selector: Any) -> tuple[str, Any]:
     if len(found) > 1:
         raise InputError(
             parameter("selector", selector),
-            f" must be one selector, got {len(found)}: {quoted(list(found))}; look at one "
+            f" must be one selector, got {len(found)}: {quoted(list(found))}; pass them one "
             "at a time.",
         )
     return next(iter(found.items()))
 
 
 def _target_type(asked: Any, selector: Any) -> Any:
-    """What y is, as asked; "auto" is what a sieve was told itself, since it could no longer tell
-    from a part of y.
+    """Return the requested type of y. For a sieve, "auto" is replaced by its own `target_type`.
+
+    The type cannot be inferred reliably from a resample of y.
     """
     kind = choice(("auto", "classes", "continuous"))("target_type", asked)
     return (
@@ -207,15 +209,16 @@ def _target_type(asked: Any, selector: Any) -> Any:
 
 
 def _checked_shares(fraction: Any, hide: Any, known: Supervision) -> tuple[float, float | None]:
-    """The share of samples to draw and the share of labels to hide, one of which must leave
-    something to chance.
+    """Return the share of samples to draw and the share of labels to hide.
+
+    At least one of them must make the resamples differ.
     """
     fraction = positive(1)("fraction", fraction)
     if hide is None:
         if fraction == 1:
             raise InputError(
                 setting("fraction", 1),
-                " draws all samples every time; lower it, or hide some labels with ",
+                " draws all samples every time; reduce it, or hide some labels with ",
                 keyword("hide"),
                 ".",
             )
@@ -227,14 +230,14 @@ def _checked_shares(fraction: Any, hide: Any, known: Supervision) -> tuple[float
     if not {"labels", "targets"} & set(known.kinds):
         raise InputError(
             setting("hide", hide),
-            " needs known labels or targets to hide, and there are none; leave it out.",
+            " needs known labels or targets to hide, but there are none; leave it out.",
         )
     return fraction, hide
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What all resamples have in common; `from_y` says that all that is known came as y."""
+    """Arguments that all resamples share. `from_y` is True if all supervision was passed as y."""
 
     X: Any
     known: Supervision
@@ -250,8 +253,9 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """One selection: a mask of the features, the place of each in the order (shared places are
-    averaged), what was warned of.
+    """Result of one selection: mask of the selected features, their ranks, and warnings.
+
+    Ties share their mean rank.
     """
 
     chosen: Booleans
@@ -265,12 +269,12 @@ def _run_alone(task: Task, place: int | None) -> Outcome:
 
 
 def _run(task: Task, place: int | None) -> Outcome:
-    """The selection from one resample, or from all samples."""
+    """Run the selector on one resample, or on all samples if `place` is None."""
     where = "all samples" if place is None else f"resample {place + 1} of {task.n_resamples}"
     with gathered() as warned, noted(f"selector {task.name!r}, {where}"):
         X, known = (task.X, task.known) if place is None else _resample(task, place)
         y: NDArray[Any] = known.codes if known.targets is None else known.targets
-        # Copies: whatever a selector does to them, the next one does not see.
+        # Copies, so that a selector that modifies its input does not affect later runs.
         chosen, places = _selected(
             task,
             X.copy(),
@@ -318,7 +322,7 @@ def _selected(
 
 
 def _model(selector: Any, asked: Any, random_state: list[int]) -> Any:
-    """An unfitted estimator that was told how many features are asked for, if it can be told."""
+    """Return an unfitted estimator, with the number of features set if it has this parameter."""
     if isinstance(selector, str):
         model = sieve_called(selector)
     else:
@@ -329,9 +333,7 @@ def _model(selector: Any, asked: Any, random_state: list[int]) -> Any:
 
 
 def _places(model: Any, order: Integers) -> Floats:
-    """The place of each feature, from 1; those that a ranking or a bare selection puts on one
-    place share the mean of theirs.
-    """
+    """Return the rank of each feature, from 1. Ties share their mean rank."""
     if hasattr(model, "ranking_"):
         return np.asarray(rankdata(model.ranking_))
     if hasattr(model, "scores_"):
@@ -342,7 +344,7 @@ def _places(model: Any, order: Integers) -> Floats:
 def _wanted(asked: Any, n_features: int, name: str) -> int:
     if asked is None:
         raise InputError(
-            f"selector {name!r} does not say how many features it selects; pass ",
+            f"selector {name!r} does not determine the number of features; pass ",
             parameter("n_features_to_select"),
             ".",
         )

@@ -1,4 +1,4 @@
-"""From shares to p-values: permutations are counted, and the law continues where it is believed."""
+"""p-values of shares, by counting permutations and by extrapolation with a fitted distribution."""
 
 from __future__ import annotations
 
@@ -18,30 +18,35 @@ from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.assess.significance.shares import Share
 from graphsieve.table.columns import Table
 
-ENUMERATED = 5040  # orders of 7 samples: so many are always looked at one by one
-DOING_AS_WELL = 40  # permutations that do as well as the feature, after which counting ends
+ENUMERATED = 5040  # number of orders (7 samples) up to which all orders are always enumerated
+STOP_COUNT = 40  # counting ends after this number of permutations with a share as small
 PERMUTATIONS_AT_ONCE = 64
-AT_LEAST = 256  # permutations looked at in any case
-EQUAL_SHARES = 1e-10  # shares that lie nearer together are equal: rounding must not break ties
-NOTHING = 1e-13  # of Σf²: a whole below this is zero, and the share has no value
-# Where the law is believed below what was counted (500 permutations: p ≤ .001 and .0002 came at
-# most twice too often in noise):
+FEWEST_PERMUTATIONS = 256  # smallest number of permutations
+EQUAL_SHARES = 1e-10  # tolerance for ties between shares, because of rounding errors
+# Relative to Σf². A smaller denominator counts as zero, and the share is then undefined.
+ZERO_TOLERANCE = 1e-13
+# The following constants decide whether the fitted distribution ("law") extrapolates below the
+# permutation count. With these values and 500 permutations, p ≤ .001 and p ≤ .0002 occurred at most
+# twice too often for noise features.
 FEWEST_EFFECTIVE = 20.0  # effective samples (Σf²)²/Σf⁴, of the feature and of the graph
-MANY_EFFECTIVE = 300.0  # from which a few more permutations than AT_LEAST are enough to join it to
-ENOUGH = 1024  # are these
-# Of all pairs of samples may have equal values, unless there are many effective samples
+# With this number of effective samples, the law is joined to the count after `ENOUGH` permutations.
+MANY_EFFECTIVE = 300.0
+ENOUGH = 1024
+# Largest share of pairs of samples with equal values, unless there are many effective samples.
 MOST_TIED = 0.2
-LARGEST_SHIFT = 0.3  # of log variance and of skewness, against a feature of normal values
-# A law that serves by itself is checked by permutations below this, unless there are many effective
-# samples:
+LARGEST_SHIFT = 0.3  # in log variance and in skewness, relative to a feature of normal values
+# p-values from the law alone are checked by permutations if they are below this, unless there are
+# many effective samples.
 CHECKED_BELOW = 0.01
-SMALLEST = 1e-12  # no p-value is continued below this
+SMALLEST = 1e-12  # lower limit of extrapolated p-values
 
 
 @dataclass(frozen=True)
 class Chance:
-    """How permutations are drawn: their number at most, and a seed; all features see the same
-    ones, each feature any way.
+    """Parameters of the permutations: largest number, and seed.
+
+    All features use the same sequence of permutations, so the p-value of a feature does not depend
+    on other features.
     """
 
     n_permutations: int
@@ -49,14 +54,14 @@ class Chance:
     progress: bool | None = False
 
     def orders(self, n_samples: int) -> Iterator[Integers]:
-        """Permutations, a few at a time; the first of them do not depend on how many are drawn."""
+        """Yield blocks of permutations. Their sequence does not depend on the total number."""
         rng = np.random.default_rng(self.seed)
         for start in range(0, self.n_permutations, PERMUTATIONS_AT_ONCE):
             size = min(PERMUTATIONS_AT_ONCE, self.n_permutations - start)
             yield rng.permuted(np.tile(np.arange(n_samples), (size, 1)), axis=1)
 
     def all_orders(self, n_samples: int) -> Integers | None:
-        """Every order of the samples, where there are few."""
+        """Return every order of the samples, or None if there are too many."""
         if n_samples > 12 or factorial(n_samples) > max(ENUMERATED, self.n_permutations):
             return None
         return np.array(list(permutations(range(n_samples))), dtype=np.int64)
@@ -64,7 +69,7 @@ class Chance:
 
 @dataclass(frozen=True)
 class _Features:
-    """Columns with mean zero and Σf² = 1, and what decides how their p-values are found."""
+    """Columns with mean zero and Σf² = 1, and the quantities that decide how to compute p-values."""
 
     values: Floats
 
@@ -88,7 +93,7 @@ class _Features:
 
     @cached_property
     def _ties(self) -> list[Integers]:
-        """How many samples share each value, of every feature."""
+        """Number of samples with each distinct value, for every feature."""
         ordered = np.sort(self.values, axis=0)
         begins = np.ones((len(ordered) + 1, ordered.shape[1]), dtype=bool)
         begins[1:-1] = ordered[1:] != ordered[:-1]
@@ -96,12 +101,12 @@ class _Features:
 
     @cached_property
     def equal_pairs(self) -> Floats:
-        """The share of pairs of samples with equal values."""
+        """Share of pairs of samples with equal values."""
         return np.array([sizes @ sizes for sizes in self._ties]) / len(self.values) ** 2
 
     @cached_property
     def symmetries(self) -> Floats:
-        """The logarithm of the number of permutations that change nothing."""
+        """Logarithm of the number of permutations that leave the feature unchanged."""
         return np.array([gammaln(sizes + 1.0).sum() for sizes in self._ties])
 
     def take(self, which: Any) -> _Features:
@@ -109,10 +114,10 @@ class _Features:
 
 
 def share_p_values(share: Share, columns: Floats, chance: Chance) -> Floats:
-    """P(u ≤ observed) over all permutations of each column, of which none is constant; NaN where u
-    is 0/0.
+    """P(u ≤ observed) over all permutations of each column. It is NaN if u is 0/0.
 
-    Permutations under which u is 0/0 do not count, since such features are not tested.
+    No column may be constant. Permutations with u = 0/0 are not counted, because features with such
+    a u are not tested.
     """
     features = _Features.of(columns)
     identity = np.arange(share.n_samples)[None]
@@ -121,9 +126,9 @@ def share_p_values(share: Share, columns: Floats, chance: Chance) -> Floats:
     orders = chance.all_orders(share.n_samples)
     if orders is not None:
         found = _shares(*share.values(features.values, orders))
-        well = (found <= observed + EQUAL_SHARES).sum(axis=0)
+        as_good = (found <= observed + EQUAL_SHARES).sum(axis=0)
         return np.where(
-            np.isnan(observed), np.nan, well / np.maximum((~np.isnan(found)).sum(axis=0), 1)
+            np.isnan(observed), np.nan, as_good / np.maximum((~np.isnan(found)).sum(axis=0), 1)
         )
     result = np.full(len(observed), np.nan)
     if share.projects:
@@ -131,72 +136,73 @@ def share_p_values(share: Share, columns: Floats, chance: Chance) -> Floats:
     counted = np.flatnonzero(np.isnan(result) & ~np.isnan(observed))
     if len(counted):
         result[counted] = _by_counting(share, features.take(counted), observed[counted], chance)
-    # No permutation test can find less than the share of permutations that change nothing.
+    # No permutation p-value is smaller than the share of permutations that leave u unchanged.
     fewest = np.maximum(features.symmetries, share.symmetries) - lgamma(share.n_samples + 1)
     return np.asarray(np.clip(result, np.exp(np.maximum(fewest, -700.0)), 1.0))
 
 
 def _shares(part: Floats, whole: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(whole > NOTHING, np.clip(part / whole, 0.0, 1.0), np.nan)
+        return np.where(whole > ZERO_TOLERANCE, np.clip(part / whole, 0.0, 1.0), np.nan)
 
 
 def _by_law_alone(share: Share, features: _Features, observed: Floats) -> Floats:
-    """The law's p-values where they need no permutations; NaN elsewhere."""
-    believed = _is_law_believed(share, features, observed)
-    if not believed.any() or share.law is None:
+    """Return p-values from the law for features that need no permutations, and NaN for others."""
+    reliable = _is_law_reliable(share, features, observed)
+    if not reliable.any() or share.law is None:
         return np.full(len(observed), np.nan)
     found = np.maximum(share.law.probability(observed, features.sums), SMALLEST)
     return np.where(
-        believed & ((found >= CHECKED_BELOW) | (features.effective >= MANY_EFFECTIVE)),
+        reliable & ((found >= CHECKED_BELOW) | (features.effective >= MANY_EFFECTIVE)),
         found,
         np.nan,
     )
 
 
 def _by_counting(share: Share, features: _Features, observed: Floats, chance: Chance) -> Floats:
-    """Sequential permutation p-values (Besag, Clifford 1991), continued by the law where it is
-    believed.
+    """Sequential permutation p-values (Besag, Clifford 1991), extrapolated by the law if it is
+    reliable.
     """
     width = len(observed)
-    well, drawn, result = (
+    as_good, drawn, result = (
         np.zeros(width, dtype=np.int64),
         np.zeros(width, dtype=np.int64),
         np.full(width, np.nan),
     )
-    smallest, believed = np.full((DOING_AS_WELL, width), np.inf), np.zeros(width, dtype=bool)
+    smallest, reliable = np.full((STOP_COUNT, width), np.inf), np.zeros(width, dtype=bool)
     active, values, n_orders = np.arange(width), features.values, 0
     for orders in chance.orders(share.n_samples):
         if not len(active):
             break
         found = _shares(*share.values(values, orders))
         is_drawn = ~np.isnan(found)
-        so_far = well[active] + (found <= observed[active] + EQUAL_SHARES).cumsum(axis=0)
-        so_many = drawn[active] + is_drawn.cumsum(axis=0)
-        well[active], drawn[active] = so_far[-1], so_many[-1]
+        as_good_so_far = as_good[active] + (found <= observed[active] + EQUAL_SHARES).cumsum(axis=0)
+        drawn_so_far = drawn[active] + is_drawn.cumsum(axis=0)
+        as_good[active], drawn[active] = as_good_so_far[-1], drawn_so_far[-1]
         both = np.concatenate([smallest[:, active], np.where(is_drawn, found, np.inf)])
-        smallest[:, active] = np.partition(both, DOING_AS_WELL - 1, axis=0)[:DOING_AS_WELL]
+        smallest[:, active] = np.partition(both, STOP_COUNT - 1, axis=0)[:STOP_COUNT]
         n_orders += len(orders)
-        if n_orders < AT_LEAST:
+        if n_orders < FEWEST_PERMUTATIONS:
             continue
-        ends = so_far[-1] >= DOING_AS_WELL
-        if n_orders > AT_LEAST:  # ends with the very permutation that was the last one needed
-            last = (so_far >= DOING_AS_WELL).argmax(axis=0)
-            result[active[ends]] = DOING_AS_WELL / so_many[last, np.arange(len(active))][ends]
+        ends = as_good_so_far[-1] >= STOP_COUNT
+        if n_orders > FEWEST_PERMUTATIONS:
+            # Counting ends at the exact permutation that completes the count.
+            last = (as_good_so_far >= STOP_COUNT).argmax(axis=0)
+            result[active[ends]] = STOP_COUNT / drawn_so_far[last, np.arange(len(active))][ends]
         else:
-            result[active[ends]] = (well[active[ends]] + 1) / (drawn[active[ends]] + 1)
-            believed[active[~ends]] = _is_law_believed(
+            result[active[ends]] = (as_good[active[ends]] + 1) / (drawn[active[ends]] + 1)
+            reliable[active[~ends]] = _is_law_reliable(
                 share, features.take(active[~ends]), observed[active[~ends]]
             )
         is_enough = (
-            believed[active] & (features.effective[active] >= MANY_EFFECTIVE) & (n_orders >= ENOUGH)
+            reliable[active] & (features.effective[active] >= MANY_EFFECTIVE) & (n_orders >= ENOUGH)
         )
         if (ends | is_enough).any():
             active = active[~ends & ~is_enough]
             values = features.values[:, active]
     rest = np.isnan(result)
-    result[rest] = (well[rest] + 1) / (drawn[rest] + 1)
-    rest &= believed
+    result[rest] = (as_good[rest] + 1) / (drawn[rest] + 1)
+    rest &= reliable
     if rest.any():
         result[rest] = _continued(
             share, features.take(rest), observed[rest], smallest[:, rest], drawn[rest]
@@ -204,39 +210,41 @@ def _by_counting(share: Share, features: _Features, observed: Floats, chance: Ch
     return result
 
 
-def _is_law_believed(share: Share, features: _Features, observed: Floats) -> Booleans:
-    """Whether the law can be trusted far out; what costs little is asked first."""
-    believed = (features.effective >= FEWEST_EFFECTIVE) & (share.effective >= FEWEST_EFFECTIVE)
-    if believed.any():
-        believed &= (features.equal_pairs <= MOST_TIED) | (features.effective >= MANY_EFFECTIVE)
-    if not believed.any() or share.law is None:
+def _is_law_reliable(share: Share, features: _Features, observed: Floats) -> Booleans:
+    """Whether the law is reliable in its tail. Inexpensive criteria are checked first."""
+    reliable = (features.effective >= FEWEST_EFFECTIVE) & (share.effective >= FEWEST_EFFECTIVE)
+    if reliable.any():
+        reliable &= (features.equal_pairs <= MOST_TIED) | (features.effective >= MANY_EFFECTIVE)
+    if not reliable.any() or share.law is None:
         return np.zeros(len(observed), dtype=bool)
-    believed &= share.law.shifts(observed, features.sums) <= LARGEST_SHIFT
-    return np.asarray(believed & ~np.isnan(share.law.probability(observed, features.sums)))
+    reliable &= share.law.shifts(observed, features.sums) <= LARGEST_SHIFT
+    return np.asarray(reliable & ~np.isnan(share.law.probability(observed, features.sums)))
 
 
 def _continued(
     share: Share, features: _Features, observed: Floats, smallest: Floats, drawn: Integers
 ) -> Floats:
-    """The law, multiplied so that it agrees with the count at the last of the smallest shares;
-    else the count.
+    """Extrapolate p-values by the law.
+
+    The law is scaled to match the count at the largest of the smallest shares. If the result is not
+    finite, the counted p-value is returned.
     """
     law, anchor = share.law, smallest.max(axis=0)
     assert law is not None
     with np.errstate(divide="ignore", invalid="ignore"):
         found = (
-            DOING_AS_WELL
+            STOP_COUNT
             / drawn
             * law.probability(observed, features.sums)
             / law.probability(anchor, features.sums)
         )
-    found = np.clip(found, SMALLEST, DOING_AS_WELL / drawn)
+    found = np.clip(found, SMALLEST, STOP_COUNT / drawn)
     counted = ((smallest <= observed + EQUAL_SHARES).sum(axis=0) + 1) / (drawn + 1)
     return np.where(np.isfinite(found), found, counted)
 
 
 def over_columns(table: Table, share: Share, chance: Chance, scorable: Booleans) -> Floats:
-    """p-values of all features that have a score, a few columns at a time."""
+    """p-values of all features that have a score, computed in blocks of columns."""
     result = np.full(table.n_features, np.nan)
     orders = chance.all_orders(table.n_samples)
     at_once = 4 * PERMUTATIONS_AT_ONCE if orders is None else len(orders)
@@ -250,8 +258,9 @@ def over_columns(table: Table, share: Share, chance: Chance, scorable: Booleans)
 
 
 def narrow_parts(table: Table, at_once: int) -> Iterator[tuple[slice, Floats, Booleans]]:
-    """Dense columns, so few that arrays of them for every sample or permutation fit in memory;
-    their places; who is constant.
+    """Yield narrow blocks of dense columns: positions, values, and a mask of constant columns.
+
+    A block is so narrow that arrays of its columns by samples or by `at_once` fit in memory.
     """
     step = max(1, TEMPORARY_ELEMENTS // max(table.n_samples, at_once))
     for block in table.blocks():

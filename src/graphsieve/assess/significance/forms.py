@@ -1,5 +1,5 @@
 """Quadratic forms over the samples: energies and spreads of graphs, and the sums over their
-matrices that moments need.
+matrices that the moments require.
 """
 
 from __future__ import annotations
@@ -24,27 +24,29 @@ from graphsieve.graphs.graph import (
     SumGraph,
 )
 
-# a column of a factor with fewer entries is turned into edges: there may be thousands of such
-# columns
+# Columns of a factor with at most this number of entries are converted to edges, because there may
+# be thousands of such columns.
 EDGES_OF_A_FACTOR = 64
-NARROW = 32  # columns of a factor up to which it is quicker to permute the factor than the features
-# Entries, and share of them filled, of a matrix that is multiplied as a dense one
+# Up to this number of columns, permuting the factor is faster than permuting the features.
+NARROW = 32
+# Largest number of elements, and smallest share of nonzeros, of a matrix that is made dense.
 LARGEST_DENSE, DENSE_FROM = 2**20, 0.05
 
 
 @dataclass(frozen=True)
 class Form:
-    """A quadratic form fᵀXf + Σ_a c_a (F_aᵀf)² whose matrix has rows that sum to zero; never
-    expanded.
+    """Quadratic form fᵀXf + Σ_a c_a (F_aᵀf)².
+
+    The rows of its matrix sum to zero. The matrix is never computed explicitly.
 
     Attributes
     ----------
     near : CSR matrix of shape (n_samples, n_samples)
-        X, symmetric, with its diagonal.
+        Symmetric matrix X, including its diagonal.
     factor : CSR matrix of shape (n_samples, n_columns)
-        The columns F_a.
+        Columns F_a.
     signs : array of shape (n_columns,)
-        The coefficients c_a.
+        Coefficients c_a.
     """
 
     near: Any
@@ -53,7 +55,7 @@ class Form:
 
     @classmethod
     def of_matrix(cls, matrix: Any) -> Form:
-        """A matrix as it is."""
+        """Return the form of an explicit matrix."""
         return cls(sp.csr_array(matrix), sp.csr_array((np.shape(matrix)[0], 0)), np.empty(0))
 
     @property
@@ -71,7 +73,7 @@ class Form:
 
     @cached_property
     def near_rows(self) -> Any:
-        """X as it is multiplied fastest: dense where it is small and well filled."""
+        """X in the form with the fastest product: dense if it is small and not very sparse."""
         size = self.n_samples**2
         return (
             self.near.toarray()
@@ -81,12 +83,13 @@ class Form:
 
     @cached_property
     def loops(self) -> Floats:
-        """The diagonal of the matrix."""
+        """Diagonal of the matrix."""
         return np.asarray(self.near.diagonal() + self.factor.multiply(self.factor) @ self.signs)
 
     def traceless(self) -> Form:
-        """The form less that multiple of the centred sum of squares which leaves no trace: every
-        permutation loses the same.
+        """Subtract the multiple of the centred sum of squares that makes the trace zero.
+
+        This subtracts the same value for every permutation.
         """
         return self + centering(self.n_samples).times(
             -float(self.loops.sum()) / (self.n_samples - 1)
@@ -94,24 +97,24 @@ class Form:
 
     @property
     def never_changes(self) -> bool:
-        """Whether all permutations of a feature have the same value, up to rounding."""
+        """Whether all permutations of a feature have the same value, up to rounding errors."""
         return matrix_sums(self.traceless())["edges2"] < 1e-10 * matrix_sums(self)["edges2"]
 
     @cached_property
     def own(self) -> Floats | None:
-        """The diagonal of X where there is nothing else in X."""
+        """Diagonal of X if X is diagonal, else None."""
         diagonal = self.near.diagonal()
         return diagonal if np.count_nonzero(diagonal) == self.near.count_nonzero() else None
 
 
 def centering(n_samples: int) -> Form:
-    """Σ (f_i − mean)²."""
+    """Centred sum of squares Σ (f_i − mean)²."""
     ones = sp.csr_array(np.full((n_samples, 1), 1 / np.sqrt(n_samples)))
     return Form(sp.csr_array(sp.eye_array(n_samples)), ones, np.array([-1.0]))
 
 
 def energy_form(graph: Graph) -> Form:
-    """½ Σ_ij W_ij (f_i − f_j)²."""
+    """Energy of a graph: ½ Σ_ij W_ij (f_i − f_j)²."""
     if isinstance(graph, SumGraph):
         return energy_form(graph.one) + energy_form(graph.other)
     if isinstance(graph, DifferenceGraph):
@@ -132,7 +135,7 @@ def energy_form(graph: Graph) -> Form:
 
 
 def spread_form(graph: Graph) -> Form:
-    """Σ_i d_i (f_i − μ)² with the degree-weighted mean μ."""
+    """Spread of a graph: Σ_i d_i (f_i − μ)² with the degree-weighted mean μ."""
     degree = graph.degree()
     return Form(
         sp.csr_array(sp.diags_array(degree)),
@@ -148,7 +151,7 @@ def _edge_form(n: int, first: Integers, second: Integers, weights: Floats) -> Fo
 
 
 def _factor_form(factor: Any) -> Form:
-    """diag(F Fᵀ 1) − F Fᵀ; columns of few entries become edges."""
+    """Form of diag(F Fᵀ 1) − F Fᵀ. Columns with few entries are converted to edges."""
     filled = np.diff(factor.indptr)
     few = (filled <= EDGES_OF_A_FACTOR) & (len(filled) > NARROW)
     large, small = sp.csr_array(factor[:, ~few]), sp.csr_array(factor[:, few])
@@ -161,14 +164,14 @@ def _factor_form(factor: Any) -> Form:
 
 
 def matrix_sums(form: Form) -> dict[str, float]:
-    """The `MATRIX_SUMS` of a form, in time proportional to its edges and columns."""
+    """Return the `MATRIX_SUMS` of a form, in time proportional to its edges and columns."""
     near, factor, signs, loops = form.near, form.factor, form.signs, form.loops
     signed = sp.csr_array(factor.multiply(signs))
     gram = np.asarray((factor.T @ factor).toarray())  # FᵀF
     row, column, value = _entries(near)
-    low = _at(signed, factor, row, column)  # entries of F c Fᵀ where X has one
+    low = _at(signed, factor, row, column)  # entries of F c Fᵀ at the nonzeros of X
     image, inner = sp.csr_array(near @ factor), signs[:, None] * gram * signs  # XF, cFᵀFc
-    # Σ_j K_ij² of every row.
+    # Σ_j K_ij² for every row.
     squares = np.bincount(row, value * (value + 2 * low), minlength=form.n_samples) + _row_forms(
         factor, inner
     )
@@ -198,7 +201,7 @@ def _entries(matrix: Any) -> tuple[Integers, Integers, Floats]:
 
 
 def _at(signed: Any, factor: Any, row: Integers, column: Integers) -> Floats:
-    """Entries of F c Fᵀ at the given places, a few at a time."""
+    """Entries of F c Fᵀ at the given positions, computed in blocks."""
     step = max(1, TEMPORARY_ELEMENTS // max(1, factor.shape[1]))
     parts = [
         np.asarray(
@@ -212,7 +215,7 @@ def _at(signed: Any, factor: Any, row: Integers, column: Integers) -> Floats:
 
 
 def _row_forms(factor: Any, inner: Floats) -> Floats:
-    """F_i · inner · F_i of every row, a few at a time."""
+    """F_i · inner · F_i for every row, computed in blocks."""
     step = max(1, TEMPORARY_ELEMENTS // max(1, factor.shape[1]))
     parts = [
         np.asarray(
@@ -224,8 +227,10 @@ def _row_forms(factor: Any, inner: Floats) -> Floats:
 
 
 def _cubes(factor: Any, signs: Floats) -> float:
-    """Σ_ij (F c Fᵀ)_ij³: over pairs of distinct rows of F, or by the third moments of its
-    columns, whichever is less work.
+    """Σ_ij (F c Fᵀ)_ij³.
+
+    The sum is over pairs of distinct rows of F, or over the third moments of its columns, depending
+    on which needs fewer operations.
     """
     rows, sizes = distinct_rows(factor)
     n_rows, width = rows.shape

@@ -1,4 +1,4 @@
-"""Variance and third moment of a quadratic form over all orders of a feature's values, without
+"""Variance and third moment of a quadratic form over all permutations of a feature, without
 enumeration.
 """
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats
 
-# Sums over a matrix by how the indices of its entries coincide; a dot is a node, K_ii a loop, K_ij
-# an edge.
+# Sums over a matrix K, named by the pattern in which the indices of its entries coincide. Indices
+# are nodes, K_ii is a loop, and K_ij is an edge.
 _NAMES = {
     ((0, 0), (0, 0)): "loops2",  # Σ K_ii²
     ((0, 1), (0, 1)): "edges2",  # Σ K_ij²
@@ -34,15 +34,15 @@ Pattern = tuple[tuple[int, int], ...]
 def permutation_moments(
     of_matrix: Mapping[str, Any], of_feature: Mapping[str, Any], n_samples: int
 ) -> tuple[Any, Any]:
-    """Variance and third moment of fᵀKf over all orders of f: Σf = 0, Σf² = 1, and K has rows that
-    sum to zero and no trace.
+    """Variance and third moment of fᵀKf over all permutations of f.
 
-    `of_matrix` holds the `MATRIX_SUMS` of K, `of_feature` Σ f³, Σ f⁴ and Σ f⁶ as f3, f4 and f6. Without a trace
-    the mean is zero.
+    Requires Σf = 0, Σf² = 1, and a K with zero trace and with rows that sum to zero. The zero trace
+    implies a zero mean. `of_matrix` contains the `MATRIX_SUMS` of K. `of_feature` contains Σ f³,
+    Σ f⁴ and Σ f⁶ as f3, f4 and f6.
 
     Examples
     --------
-    K = diag(1, −1, 0) less its row and column means; f takes the values ±√½ and 0, in 6 orders:
+    K = diag(1, −1, 0) minus its row and column means; f has the values ±√½ and 0, in 6 orders:
 
     >>> from graphsieve.assess.significance.forms import Form, matrix_sums
     >>> K = np.array([[1, 0, -1], [0, -1, 1], [-1, 1, 0]]) / 3
@@ -58,12 +58,12 @@ def permutation_moments(
 def _expected(
     order: int, of_matrix: Mapping[str, Any], of_feature: Mapping[str, Any], n_samples: int
 ) -> Any:
-    """E (fᵀKf)^order: over the patterns of the matrix and of ffᵀ."""
+    """E (fᵀKf)^order, as a sum over the patterns of K and of ffᵀ."""
     patterns, coefficients = _coincidences(order)[0], _coefficients(order, n_samples)
     of_product = [_of_product(pattern, of_feature) for pattern in patterns]
     total: Any = 0.0
     for pattern, row in zip(patterns, coefficients, strict=True):
-        if pattern in _NAMES:  # the others hold the trace of K, which is zero
+        if pattern in _NAMES:  # The other patterns contain the trace of K, which is zero.
             total = total + of_matrix[_NAMES[pattern]] * sum(
                 c * value for c, value in zip(row, of_product, strict=True)
             )
@@ -72,8 +72,9 @@ def _expected(
 
 @lru_cache
 def _coefficients(order: int, n_samples: int) -> Floats:
-    """What each pair of patterns contributes with so many samples, from exact fractions, since
-    large ones cancel.
+    """Coefficient of each pair of patterns for this number of samples.
+
+    They are computed from exact fractions, because large terms cancel.
     """
     patterns, by_size = _coincidences(order)
     total = np.full((len(patterns), len(patterns)), Fraction(0), dtype=object)
@@ -84,16 +85,17 @@ def _coefficients(order: int, n_samples: int) -> Floats:
 
 
 def _of_product(pattern: Pattern, of_feature: Mapping[str, Any]) -> Any:
-    """The sum of a pattern over the matrix ffᵀ: a node where d ends meet gives Σ f^d."""
-    meetings = np.bincount(np.ravel(pattern))
+    """Sum of a pattern over the matrix ffᵀ. A node with degree d contributes Σ f^d."""
+    degrees = np.bincount(np.ravel(pattern))
     powers = {2: 1.0, 3: of_feature["f3"], 4: of_feature["f4"], 6: of_feature["f6"]}
-    return prod((powers[int(meeting)] for meeting in meetings), start=1.0)
+    return prod((powers[int(degree)] for degree in degrees), start=1.0)
 
 
 @lru_cache
 def _coincidences(order: int) -> tuple[tuple[Pattern, ...], dict[int, NDArray[Any]]]:
-    """All patterns of `order` entries without a lone index, and for each number of distinct indices
-    a matrix over pairs of them.
+    """Return all patterns of `order` entries in which every index occurs at least twice.
+
+    The second value maps each number of distinct indices to a matrix over pairs of patterns:
 
     E (fᵀKf)^order = Σ_size Σ_ab (pattern a of K) · matrix[size]_ab · (pattern b of ffᵀ) / (n (n−1)
     … (n−size+1)).
@@ -104,8 +106,8 @@ def _coincidences(order: int) -> tuple[tuple[Pattern, ...], dict[int, NDArray[An
     by_size: dict[int, NDArray[Any]] = {}
     for partition in partitions:
         size = max(partition) + 1
-        # The sum over distinct indices, by Möbius inversion, from the sums over all in which
-        # further indices coincide.
+        # Möbius inversion gives the sum over distinct indices from unrestricted sums, in which
+        # further indices may coincide.
         weights = np.zeros(len(patterns), dtype=object)
         for merged in _partitions(size):
             found = _pattern(tuple(merged[block] for block in partition))
@@ -118,8 +120,9 @@ def _coincidences(order: int) -> tuple[tuple[Pattern, ...], dict[int, NDArray[An
 
 
 def _partitions(n_items: int) -> Iterator[tuple[int, ...]]:
-    """All ways to put items into blocks, as the block of each item; blocks are numbered in the
-    order of their first items.
+    """Yield all partitions of the items, as the block number of each item.
+
+    Blocks are numbered in the order of their first items.
     """
     if n_items == 0:
         yield ()
@@ -130,8 +133,9 @@ def _partitions(n_items: int) -> Iterator[tuple[int, ...]]:
 
 
 def _pattern(partition: tuple[int, ...]) -> Pattern | None:
-    """The multigraph of a partition of the ends of edges, whatever its nodes are called; None if
-    an end is alone in its block.
+    """Return the canonical multigraph of a partition of edge ends, up to renaming of the nodes.
+
+    It is None if a block contains only one end.
     """
     if np.bincount(partition).min() < 2:
         return None

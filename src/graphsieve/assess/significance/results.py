@@ -1,4 +1,4 @@
-"""p-values of a table's columns as one value, and what they are worth where there are many."""
+"""p-values of the columns of a table, and their adjustment for multiple tests."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ NAME_WIDTH = 32
 
 
 def adjusted_p_values(p_values: Any, *, control: Control = "bh") -> Floats:
-    """The smallest false discovery rate at which each feature is selected; NaN stays NaN and is not
-    counted as a test.
+    """Return the smallest false discovery rate at which each feature is selected.
+
+    NaN stays NaN and is not counted as a test.
 
     Parameters
     ----------
     p_values : array of shape (n_features,)
-        NaN where there is none.
+        p-values, or NaN for features that were not tested.
     control : {"bh", "by"}
         Benjamini–Hochberg or Benjamini–Yekutieli.
 
@@ -53,17 +54,17 @@ class Significance:
     Attributes
     ----------
     names : tuple of str
-        In the order of the columns, as are all arrays here.
+        Names of the features, in column order, as in all arrays of this class.
     scores : array of float
-        The method's own number; NaN where a feature cannot be scored.
+        Scores of the method. NaN if a feature cannot be scored.
     p_values : array of float
-        How likely a score as good is by chance; NaN where there is no score.
+        Probability of a score at least as good by chance. NaN if there is no score.
     adjusted : array of float
-        The false discovery rate at which the feature is just selected.
+        Smallest false discovery rate at which the feature is selected.
     method, control : str
-        The score, and how the false discovery rate is held.
+        Method that computes the scores, and procedure that controls the false discovery rate.
     n_samples : int
-        Rows of the table.
+        Number of rows of the table.
     large_is_good : bool
         Whether large scores are good.
     """
@@ -81,26 +82,27 @@ class Significance:
         return len(self.p_values)
 
     def selected(self, level: float = 0.05) -> Booleans:
-        """The features of which, on average, at most a share of `level` are there by chance."""
+        """Return a mask of the features selected at this false discovery rate."""
         level = between(0, 1)("level", level)
-        return np.asarray(self.adjusted <= level)  # NaN is not
+        return np.asarray(self.adjusted <= level)  # False for NaN
 
     def n_selected(self, level: float = 0.05) -> int:
-        """How many features `selected` has."""
+        """Number of features selected at this false discovery rate."""
         return int(self.selected(level).sum())
 
     @property
     def order(self) -> Integers:
-        """Column positions by p-value, then by score; those without one last."""
+        """Column positions by p-value, then by score. Features without a p-value come last."""
         by_score = best_first(self.scores, large_is_good=self.large_is_good)
         return by_score[np.argsort(self.p_values[by_score], kind="stable")]
 
     def __str__(self) -> str:
         tested = int((~np.isnan(self.p_values)).sum())
         lines = [
-            f"{tested} of {len(self)} features of {self.n_samples} samples tested by {self.method}",
-            f"{self.n_selected(0.05)} at a false discovery rate of 5 %, {self.n_selected(0.1)} at "
-            f"10 % ({self.control.upper()})",
+            f"{tested} of {len(self)} features tested on {self.n_samples} samples with the "
+            f"{self.method} score",
+            f"{self.n_selected(0.05)} selected at a false discovery rate of 5 %, "
+            f"{self.n_selected(0.1)} at 10 % ({self.control.upper()})",
             "",
         ]
         shown = [shown_name(name, NAME_WIDTH) for name in self.names]
@@ -119,7 +121,7 @@ class Significance:
     __repr__ = __str__
 
     def to_frame(self) -> Any:
-        """A pandas data frame, most significant first."""
+        """Return a pandas data frame, in order of significance."""
         return Records(
             {
                 "feature": self.names[j],

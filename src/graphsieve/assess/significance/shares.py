@@ -1,4 +1,6 @@
-"""A feature's share u = fᵀAf / fᵀBf, its values under permutations, and its law by moments."""
+"""The share u = fᵀAf / fᵀBf of a feature, its values under permutations, and a distribution fitted
+to its moments.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,16 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve.assess.significance.forms import NARROW, Form, distinct_rows, matrix_sums
 from graphsieve.assess.significance.moments import MATRIX_SUMS, permutation_moments
 
-STACKED_ELEMENTS = 2**17  # permuted values looked at together: 1 MiB
-# Products for the third power of a matrix, beyond which there is no closed form
+STACKED_ELEMENTS = 2**17  # permuted values per block (1 MiB)
+# Largest number of products for the third power of a matrix. Beyond it, no distribution is fitted.
 COSTLIEST_CUBE = 2**31
 
 
 @dataclass(frozen=True)
 class Share:
-    """u = fᵀAf / fᵀBf, from 0 (the best there is) to 1, as two forms of which the second is 1 on
-    average where Σf² = 1.
+    """The share u = fᵀAf / fᵀBf, from 0 (best) to 1.
+
+    The forms are scaled so that the mean of fᵀBf over permutations is 1 if Σf² = 1.
     """
 
     part: Form
@@ -41,19 +44,23 @@ class Share:
 
     @cached_property
     def mean(self) -> float:
-        """The mean of u where the whole is the same for all permutations, nearly so otherwise."""
+        """Mean of u over permutations.
+
+        It is exact if the denominator is the same for all permutations, and approximate otherwise.
+        """
         return float(self.part.loops.sum()) / (self.n_samples - 1)
 
     @cached_property
     def effective(self) -> float:
-        """How many samples count, as some may have few links."""
+        """Effective number of samples. It is smaller than their number if some have few edges."""
         loops = self.whole.loops
         return float(loops.sum() ** 2 / (loops @ loops))
 
     @cached_property
     def symmetries(self) -> float:
-        """The logarithm of the number of permutations that change nothing: those inside groups
-        of samples that look the same.
+        """Logarithm of the number of permutations that leave u unchanged.
+
+        These are the permutations within groups of samples with equal rows in both forms.
         """
         rows = np.column_stack([self.part.near.diagonal(), self.whole.near.diagonal()])
         if self.part.own is None or self.whole.own is None:
@@ -65,8 +72,8 @@ class Share:
 
     @cached_property
     def projects(self) -> bool:
-        """Whether the whole is the same for all permutations, and the part a multiple of the
-        squared length of a projection.
+        """Whether the denominator is the same for all permutations, and the numerator is a multiple
+        of the squared length of a projection.
         """
         if (
             self.law is None
@@ -75,8 +82,8 @@ class Share:
             or not self.whole.never_changes
         ):
             return False
-        # Of a multiple of a projection all eigenvalues but zero are equal, and only then (tr K²)² =
-        # tr K · tr K³.
+        # The nonzero eigenvalues of a multiple of a projection are all equal. This is equivalent to
+        # (tr K²)² = tr K · tr K³.
         sums = matrix_sums(self.part)
         return bool(
             abs(sums["edges2"] ** 2 / (self.part.loops.sum() * sums["triangle"]) - 1) < 1e-9
@@ -84,7 +91,7 @@ class Share:
 
     @cached_property
     def law(self) -> _Law | None:
-        """The law of u under permutation; None where its moments would cost too much."""
+        """Distribution of u under permutation, or None if its moments are too expensive."""
         for form in (self.part, self.whole):
             degrees = np.diff(form.near.indptr).astype(np.float64)
             columns = form.factor.shape[1]
@@ -96,9 +103,7 @@ class Share:
         return _Law(self)
 
     def values(self, features: Floats, orders: Integers) -> tuple[Floats, Floats]:
-        """The part and the whole of every feature (columns) under every order of the samples
-        (rows of `orders`).
-        """
+        """Numerator and denominator of u for every order (rows) and every feature (columns)."""
         forms = (self.part, self.whole)
         if all(form.own is not None and form.factor.shape[1] <= NARROW for form in forms):
             part, whole = (_low_rank_values(form, features, orders) for form in forms)
@@ -108,8 +113,9 @@ class Share:
 
 
 def _low_rank_values(form: Form, features: Floats, orders: Integers) -> Floats:
-    """By permuting the form instead of the features, whose products then are those of dense
-    matrices.
+    """Compute the values of a low-rank form by permuting the form instead of the features.
+
+    The computation then consists of products of dense matrices.
     """
     own = form.own
     assert own is not None
@@ -120,7 +126,7 @@ def _low_rank_values(form: Form, features: Floats, orders: Integers) -> Floats:
     else:
         total = own[orders] @ features**2
     for column, sign in zip(form.factor.toarray().T, form.signs, strict=True):
-        if not (column == column[0]).all():  # features are centred
+        if not (column == column[0]).all():  # Features are centred, so constants contribute 0.
             total += sign * (column[orders] @ features) ** 2
     return np.asarray(total)
 
@@ -128,7 +134,7 @@ def _low_rank_values(form: Form, features: Floats, orders: Integers) -> Floats:
 def _stacked_values(
     forms: tuple[Form, ...], features: Floats, orders: Integers
 ) -> tuple[Floats, ...]:
-    """By permuting the features, as many at a time as stay in the cache."""
+    """Compute the values of forms by permuting the features, in blocks that fit in the cache."""
     n, width = features.shape
     found = tuple(np.empty((len(orders), width)) for _ in forms)
     wide = max(1, min(width, STACKED_ELEMENTS // n))
@@ -152,15 +158,15 @@ def _stacked_values(
 
 
 class _Law:
-    """P(u ≤ x) by a beta law from 0 on that has the exact first three moments of x + fᵀ(A −
-    xB)f.
+    """P(u ≤ x) by a beta distribution with lower bound 0 and the exact first three moments of
+    x + fᵀ(A − xB)f.
     """
 
     def __init__(self, share: Share) -> None:
         self.n_samples, self.mean = share.n_samples, share.mean
         part, whole = share.part.traceless(), share.whole.traceless()
-        # All sums are polynomials of degree 3 or less in x, so that four matrices tell them for all
-        # x.
+        # All sums are polynomials in x of degree at most 3, so their values at four points
+        # determine them for all x.
         self._nodes = np.array([0.0, 1 / 3, 2 / 3, 1.0])
         sums = [matrix_sums(part + whole.times(-node)) for node in self._nodes]
         powers = np.vander(self._nodes, increasing=True)
@@ -178,13 +184,14 @@ class _Law:
         return np.maximum(variance, 0.0), np.asarray(third)
 
     def probability(self, x: Floats, of_feature: Mapping[str, Any]) -> Floats:
-        """P(u ≤ x); NaN where the moments fit no such law."""
+        """P(u ≤ x). It is NaN if no such distribution has these moments."""
         variance, third = self.moments(x, of_feature)
         return beta_law(x, self.mean, variance, third)
 
     def shifts(self, x: Floats, of_feature: Mapping[str, Any]) -> Floats:
-        """How much the feature's own shape changes log variance or skewness, against one of
-        normal values.
+        """Change in log variance or skewness, relative to a feature of normal values.
+
+        The larger of the two absolute changes is returned.
         """
         n = self.n_samples
         usual = {"f3": 0.0, "f4": 3 / (n + 2), "f6": 15 / ((n + 2) * (n + 4))}
@@ -198,15 +205,15 @@ class _Law:
 
 
 def beta_law(x: Any, mean: Any, variance: Any, third: Any) -> Floats:
-    """P(U ≤ x) for U = S·Beta(a, b), or its limit or continuation with a heavier tail, of the given
-    central moments.
+    """P(U ≤ x) for U = S·Beta(a, b) with the given mean, variance and third central moment.
 
-    The three parameters are the solution of three linear equations, since E U^k / E U^(k−1) = S (a
-    + k − 1) / (a + b + k − 1).
+    The distribution may also be the limit (gamma) or the continuation with a heavier tail. The
+    three parameters solve three linear equations, because E U^k / E U^(k−1) = S (a + k − 1) / (a +
+    b + k − 1).
 
     Examples
     --------
-    The uniform law on [0, 2] has mean 1, variance 1/3, and is symmetric:
+    The uniform distribution on [0, 2] has mean 1, variance 1/3, and is symmetric:
 
     >>> beta_law(np.array([0.5]), 1.0, 1 / 3, 0.0).round(6)
     array([0.25])
@@ -219,7 +226,7 @@ def beta_law(x: Any, mean: Any, variance: Any, third: Any) -> Floats:
         end = total * (two - one) + two
         a = one * total / end
         beta = betainc(a, total - a, np.clip(x / end, 0, 1))
-        # The same moments, where a + b and S come out negative
+        # Distribution with the same moments if a + b and S are negative.
         heavier = betainc(a, 1 - total, x / (x - end))
         gamma = gammainc(mean**2 / variance, x * mean / variance)
         found = np.where(

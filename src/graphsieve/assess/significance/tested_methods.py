@@ -1,6 +1,4 @@
-"""Scores as shares: which graph each method judges a feature by, and the p-values of all
-features under it.
-"""
+"""Scores as shares: the graph that each method uses, and the p-values of all features."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ from graphsieve.table.sums import group_weightings
 
 FIXED_GRAPH = ("fisher", "pearson", "supervised_laplacian", "weighted_laplacian", "constraint")
 COVERED = (*FIXED_GRAPH, "laplacian")
-LARGEST_SEARCH = 2**34  # features × samples², beyond which graphs without each feature are refused
+LARGEST_SEARCH = 2**34  # upper limit of features × samples² for graphs without each feature
 
 
 def p_values_of(
@@ -51,10 +49,10 @@ def p_values_of(
     random_state: Any = 0,
     progress: bool | None = False,
 ) -> tuple[Floats, Floats]:
-    """Scores and p-values of all features, on checked data: what `feature_p_values` calls.
+    """Return scores and p-values of all features. `feature_p_values` calls it with checked data.
 
-    `options` are those of the method's core, with its defaults where they are left out; bandwidth
-    None is chosen from the data. The table is used as it is, and so is the target.
+    `options` are those of the method's core function. Missing options have their defaults. A
+    bandwidth of None is chosen from the data. The table and the target are not scaled.
     """
     method = METHODS[method_name]
     method.check_knowledge(known)
@@ -70,17 +68,17 @@ def p_values_of(
 def _share_of(
     name: str, table: Table, known: Supervision, given: Mapping[str, Any]
 ) -> tuple[Integers, Share]:
-    """The rows that count and the share over them that orders features as the score does."""
-    everyone = np.arange(table.n_samples)
+    """Return the rows that a method uses, and the share that ranks features as its score does."""
+    all_rows = np.arange(table.n_samples)
     if name == "constraint":
         if given["form"] != "ratio":
             raise InputError(
                 "p-values need ",
                 remedy("form", "ratio"),
-                " of the constraint score, whose difference depends on units.",
+                " of the constraint score, because its difference depends on units.",
             )
         alike = energy_form(must_link_graph(known))
-        return everyone, Share.of(alike, alike + energy_form(cannot_link_graph(known)))
+        return all_rows, Share.of(alike, alike + energy_form(cannot_link_graph(known)))
     if name == "supervised_laplacian":
         target = known_targets(known)
         rows = np.flatnonzero(~np.isnan(target))
@@ -92,7 +90,7 @@ def _share_of(
         return rows, _correlation_share(target[rows])
     if name == "weighted_laplacian" and known.probabilities is not None:
         factor = known.label_probabilities()
-        return everyone, _class_share(factor, balanced=given["class_weight"] == "balanced")
+        return all_rows, _class_share(factor, balanced=given["class_weight"] == "balanced")
     rows = np.flatnonzero(known.codes >= 0)
     _, codes, n_classes = labeled_part(table, known)
     factor = group_weightings(codes, n_classes).toarray()
@@ -102,26 +100,30 @@ def _share_of(
 
 
 def laplacian_share(graph: Graph) -> Share:
-    """E(f) / (2 spread(f)): half the Laplacian score."""
+    """Half the Laplacian score: E(f) / (2 spread(f))."""
     return Share.of(energy_form(graph), spread_form(graph).times(2.0))
 
 
 def _class_share(factor: Floats, *, balanced: bool) -> Share:
-    """The variation inside classes in that of all; balanced classes of sure labels give 1 / (1 +
-    Fisher score).
+    """Share of the variation within classes in the total variation.
+
+    For balanced classes and certain labels it is 1 / (1 + Fisher score).
     """
     total = factor.sum(axis=0)
     scaled = factor[:, total > 0] / (np.sqrt(total[total > 0]) if balanced else 1.0)
-    everyone = centering(len(factor)) if balanced else energy_form(complete_graph(len(factor)))
-    return Share.of(energy_form(FactorGraph(scaled)), everyone)
+    whole = centering(len(factor)) if balanced else energy_form(complete_graph(len(factor)))
+    return Share.of(energy_form(FactorGraph(scaled)), whole)
 
 
 def _correlation_share(target: Floats) -> Share:
     """1 − correlation²."""
-    centered = standardized_target(target)  # so that no scale overflows
+    centered = standardized_target(target)  # prevents overflow
     norm = float(np.sqrt(centered @ centered))
     if target.min() == target.max():
-        raise InputError("the known target values are all equal: no feature can go with them.")
+        raise InputError(
+            "the known target values are all equal, so no feature can be associated with them; "
+            "pass different values."
+        )
     line = Form(
         sp.csr_array((len(target), len(target))),
         sp.csr_array((centered / norm)[:, None]),
@@ -135,18 +137,20 @@ def _without_each_feature(
 ) -> tuple[Floats, Floats]:
     """Laplacian scores on the neighbour graph of all other features, and their p-values.
 
-    Neighbours are followed from feature to feature: one leaves, the last one comes back, which
-    costs O(n²) instead of O(n² p).
+    Distances are updated from feature to feature: the next feature is removed and the previous one
+    is added again. This costs O(n²) per feature instead of O(n² p).
     """
     n, p = table.n_samples, table.n_features
     if p < 2:
         raise InputError(
-            "the graph must not contain the feature that it judges, but there is only one feature."
+            "the graph for a feature is built from the other features, but there is only one "
+            "feature."
         )
     if p * n**2 > LARGEST_SEARCH:
         raise InputError(
-            f"a graph without each of {p} features would compare {n} samples {p} times; pass at "
-            f"most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or fewer columns."
+            f"building a graph without each of {p} features would compare all pairs of {n} samples "
+            f"{p} times; pass at most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or "
+            "fewer columns."
         )
     tracker, everything = Tracker(table), np.arange(p)
     scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")

@@ -1,4 +1,4 @@
-"""The one-call way: data as people give them, to p-values and false-discovery control."""
+"""Public function for p-values with control of the false discovery rate."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, rescaled, standardized_target
 
-# Along a target, tests find more with more neighbours than the published 5 (see
-# `feature_p_values`): half of the samples, but at
-MOST_TARGET_NEIGHBORS, MOST_TARGET_EDGES = 50, 50_000  # most so many, and in all
+# For a target, tests have more power with more neighbours than the published 5 (see
+# `feature_p_values`). The default is half of the samples, up to these numbers of neighbours per
+# sample and of edges in total.
+MOST_TARGET_NEIGHBORS, MOST_TARGET_EDGES = 50, 50_000
 PARAMETERS = {
     "method": choice(("auto", *COVERED)),
     "control": choice(("bh", "by")),
@@ -52,42 +53,45 @@ def feature_p_values(
     method_params: dict[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Significance:
-    """How likely a score as good as each feature's is, if the feature had nothing to do with what
-    is known of the samples.
+    """Test the association of each feature with the supervision, by permutation.
+
+    A p-value is the probability of a score at least as good if the feature is independent of the
+    supervision.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features.
+        Features.
     y : array of shape (n_samples,), optional
         Labels or a continuous target, as in `Supervision.from_y`.
     supervision : Supervision, optional
-        What else is known, or all of it.
+        Supervision in addition to `y`, or instead of it.
     method : str
-        ``"fisher"`` (labels), ``"supervised_laplacian"`` or ``"pearson"`` (a target),
-        ``"weighted_laplacian"`` (probabilities), ``"constraint"`` (pairs), ``"laplacian"`` (nothing
-        known: the graph of neighbours in all *other* features), or ``"auto"``: the one for what is
-        known, ``"supervised_laplacian"`` for a target.
+        ``"fisher"`` (labels), ``"supervised_laplacian"`` or ``"pearson"`` (target),
+        ``"weighted_laplacian"`` (probabilities), ``"constraint"`` (pairs), ``"laplacian"`` (no
+        supervision; the graph contains the neighbours in all *other* features), or ``"auto"``.
+        ``"auto"`` is the method for the given supervision, and ``"supervised_laplacian"`` for a
+        target.
     target_type, unlabeled
         As in `Supervision.from_y`.
     control : {"bh", "by"}
-        How the false discovery rate is held: Benjamini–Hochberg, or Benjamini–Yekutieli, which
-        needs no assumption about how features depend on each other.
+        Procedure that controls the false discovery rate: Benjamini–Hochberg, or
+        Benjamini–Yekutieli, which needs no assumption about the dependence between features.
     n_permutations : int
-        At most so many per feature; few features need them all. They bound how small a p-value can
-        be counted.
+        Largest number of permutations per feature. Few features need all of them. It limits the
+        smallest p-value that can be counted.
     random_state : int, generator or None
-        Of the permutations.
+        Seed for the permutations.
     n_neighbors, bandwidth : int, float or "auto"
-        Of the graphs that have them. Along a target ``"auto"`` is half of the samples, at most 50,
-        and fewer from 1,000 samples on; in X it is 5.
+        Parameters of the graph, if it has them. For a target, ``"auto"`` is half of the samples, at
+        most 50, and fewer from 1,000 samples on. For neighbours in X, it is 5.
     scale : {"standard", "minmax", "robust", "rank", None}
-        How columns are scaled before neighbours are searched, for ``"laplacian"``; the others score
-        columns as they are.
+        Scaling of the columns before the neighbour search of ``"laplacian"``. The other methods do
+        not scale columns.
     method_params : dict, optional
         Further parameters of the method, such as ``{"class_weight": "balanced"}``.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to report progress on the error stream. None reports it if the stream is a terminal.
 
     Returns
     -------
@@ -95,36 +99,37 @@ def feature_p_values(
 
     Notes
     -----
-    A p-value is about one feature and the score named, not about its worth beside others. Features
-    of few different values or with a heavy tail have p-values that are counted, never below 1 /
-    (n_permutations + 1); other p-values below that number are continued by a law, and tell an order
-    of magnitude.
+    A p-value refers to one feature and one score. It does not measure the value of a feature in
+    addition to others. Features with few distinct values or with a heavy tail have counted
+    p-values, which are never below 1 / (n_permutations + 1). Other p-values below that number are
+    extrapolated by a fitted distribution, and indicate an order of magnitude.
 
-    Share of real features found at a false discovery rate of 5 % (20 real among 200, normal noise,
-    12 repetitions; standard errors up to 0.08, and 0.2 in the last line, which has 2 repetitions):
+    Share of real features found at a false discovery rate of 5 % (20 real features among 200,
+    normal noise, 12 repetitions; standard errors up to 0.08, and 0.2 in the last row, which has 2
+    repetitions):
 
     ======================================================  ======  ======  =======  =======
-    what is known, and how the real features go with it     n = 20  n = 50  n = 100  n = 200
+    supervision, and its association with real features     n = 20  n = 50  n = 100  n = 200
     ======================================================  ======  ======  =======  =======
     labels, two classes one standard deviation apart          0.04    0.67     0.98     1.00
     the same, probabilities of the true class 0.5 to 1        0.02    0.39     0.90     1.00
     the same, 2 n pairs drawn at random                       0.00    0.05     0.23     0.57
     a target, with a correlation of 0.5                       0.04    0.50     0.96     1.00
-    the square of a target, likewise                          0.00    0.07     0.38     0.85
-    nothing; two clusters two standard deviations apart       0.68    0.97     1.00     1.00
+    the square of a target, with the same correlation         0.00    0.07     0.38     0.85
+    none; two clusters two standard deviations apart          0.68    0.97     1.00     1.00
     ======================================================  ======  ======  =======  =======
 
-    For a target, ``"auto"`` takes the supervised Laplacian score and not the correlation. With half
-    of the samples as neighbours it finds somewhat less where relations are straight and samples few
-    (Y1 of the paper, 50 samples: 0.77 against 1.00; pollen, gasoline), about as much on the other
-    spectra, and what the correlation misses elsewhere (Y2, 300 samples: 0.97 against 0.57; Y3: 1.00
-    against 0.55). With the published 5 neighbours it finds less. The number of neighbours was
-    chosen on these sets.
+    For a target, ``"auto"`` uses the supervised Laplacian score instead of the correlation. With
+    half of the samples as neighbours, it finds somewhat fewer features if relations are linear and
+    samples are few (Y1 of the paper, 50 samples: 0.77 instead of 1.00; pollen, gasoline). It finds
+    about as many on the other spectra. It finds more if relations are nonlinear (Y2, 300 samples:
+    0.97 instead of 0.57; Y3: 1.00 instead of 0.55). With the published 5 neighbours it finds fewer.
+    The number of neighbours was chosen on these data sets.
 
-    Most features need about 300 permutations; one with a heavy tail that is better than chance
-    needs all. Each costs about 1 ns (labels) to 100 ns (a target with many equal values) per
-    sample. ``"laplacian"`` searches neighbours once for each feature, which costs about 20 ms and
-    25 ns × samples² each; beyond features × samples² = 2³⁴ it is refused.
+    Most features need about 300 permutations. A feature with a heavy tail that scores better than
+    chance needs all of them. Each permutation costs about 1 ns (labels) to 100 ns (a target with
+    many equal values) per sample. ``"laplacian"`` searches neighbours once for each feature, which
+    costs about 20 ms plus 25 ns × samples² each. It is refused if features × samples² exceeds 2³⁴.
 
     Examples
     --------
@@ -206,7 +211,7 @@ def _what_is_known(
     check_length(of_y, table)
     joined = known | of_y
     if not joined.kinds:
-        warn("no target known: features are tested against the other features alone.")
+        warn("no target known: features are tested only against the other features.")
     return joined
 
 
@@ -227,8 +232,8 @@ def _by_what_is_known(known: Supervision) -> str:
     kinds = known.kinds
     if "labels" in kinds and "targets" in kinds:
         raise InputError(
-            "both class labels and a continuous target are known; choose the method, or pass one "
-            "of them."
+            "both class labels and a continuous target are known; choose the method, or pass only "
+            "one of them."
         )
     by_kind = (
         ("probabilities", "weighted_laplacian"),
@@ -242,7 +247,10 @@ def _by_what_is_known(known: Supervision) -> str:
 def _options(
     method: Method, known: Supervision, given: Mapping[str, Any], extra: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The keyword arguments of the method's core; bandwidth None stands for "auto"."""
+    """Return the keyword arguments of the method's core function.
+
+    A bandwidth of None means "auto".
+    """
     options = method.defaults | ({"bandwidth": None} if "bandwidth" in method.defaults else {})
     if method.name == "supervised_laplacian":
         few = max(min(options["n_neighbors"], known.n_labeled - 1), 1)
