@@ -639,7 +639,7 @@ def test_one_class_or_none_leaves_the_laplacian_score(y):
         np.array([[0.0, 3.0], [1.0, 0.0], [4.0, 1.0], [5.0, 2.0], [7.0, 7.0]]),
         len(set(y) - {-1}),
     )
-    with pytest.warns(GraphSieveWarning, match=f"{n_known} known classes say nothing"):
+    with pytest.warns(GraphSieveWarning, match=f"classes are needed, got {n_known}; the result"):
         found = scores.sselect_score(X, y, n_neighbors=2, bandwidth=3.0, trade_off=0.3)
     assert_allclose(found, oracle.laplacian_score(X, n_neighbors=2, bandwidth=3.0), rtol=1e-12)
 
@@ -857,14 +857,14 @@ def test_how_many_features_may_be_asked_for():
         ):
             wanted_count(asked, 5)
     for asked in (True, 2.0, "2"):
-        with pytest.raises(InputError, match="must be a whole number from 1 to 5"):
+        with pytest.raises(InputError, match="must be an integer from 1 to 5"):
             wanted_count(asked, 5)
 
 
 def test_a_parameter_that_a_method_has_not_is_refused_with_those_it_has():
-    with pytest.raises(InputError, match="method_params may hold: nothing"):
+    with pytest.raises(InputError, match="method_params may contain: nothing"):
         extra_options(scores.METHODS["variance"], {"power": 2})
-    with pytest.raises(InputError, match="method_params may hold: n_neighbors, bandwidth"):
+    with pytest.raises(InputError, match="method_params may contain: n_neighbors, bandwidth"):
         extra_options(scores.METHODS["laplacian"], {"power": 2})
     with pytest.raises(InputError, match="pass bandwidth= instead"):
         extra_options(scores.METHODS["laplacian"], {"bandwidth": 2}, elsewhere=["bandwidth"])
@@ -1390,9 +1390,9 @@ def test_the_hint_about_y_is_for_those_who_gave_one():
         Supervision.from_pairs(3, [(0, 1)], []),
         Supervision.from_labels([0, 1, 1]),
     )
-    with pytest.raises(InputError, match=r"only pairs are known of the samples\.$"):
+    with pytest.raises(InputError, match=r"but only pairs were given\.$"):
         METHODS["fisher"].check_knowledge(only_pairs)
     with pytest.raises(
-        InputError, match=r"only labels are known of the samples; target_type= says what y is\.$"
+        InputError, match=r"but only labels were given; target_type= sets the kind of y\.$"
     ):
         METHODS["supervised_laplacian"].check_knowledge(labelled)

@@ -148,7 +148,7 @@ def test_phi3_where_the_graph_falls_into_three_components(n_components, seed):
     assert_allclose(
         scores.spec_score(X, **keywords), oracle.spec_score(X, **keywords), rtol=1e-7, atol=1e-9
     )
-    with pytest.raises(InputError, match="falls into 3 components"):
+    with pytest.raises(InputError, match="has 3 connected components"):
         scores.spec_score(X, form="phi3", n_neighbors=4, bandwidth=50.0, n_components=2)
 
 
@@ -205,7 +205,7 @@ def test_scores_together_are_those_of_each_alone_after_one_search(monkeypatch):
         (["laplacean"], "did you mean 'laplacian'"),
         ({"laplacian": {"n_neighbours": 3}}, "no parameter 'n_neighbours'"),
         ({"laplacian": {"n_neighbors": 0}}, "n_neighbors"),
-        ({"laplacian": {"neighbors": "exact"}}, "neighbors is given once"),
+        ({"laplacian": {"neighbors": "exact"}}, "neighbors applies to all methods"),
         (["auto"], "methods must be some of laplacian"),
         ({"laplacian": 3}, "the parameters of 'laplacian' must be a dict"),
         (["fisher"], "needs labels"),
@@ -216,7 +216,7 @@ def test_scores_together_refuse_what_they_cannot_use(methods, complaint):
         scores.score_together(np.eye(4), methods)
     with pytest.raises(TypeError, match="from_labels"):
         scores.score_together(np.eye(4), ["fisher"], supervision=[0, 0, 1, 1])
-    with pytest.raises(ValueError, match="none of the methods looks for neighbours"):
+    with pytest.raises(ValueError, match="none of the methods uses neighbours"):
         scores.score_together(np.eye(4), ["variance"], neighbors="exact")
     with pytest.raises(ValueError, match="from_targets"):
         scores.score_together(
