@@ -454,7 +454,7 @@ def _n_selected(found: _Found, wanted: int, given: dict[str, Any]) -> int:
     if found.count.n == 0 and not np.isnan(found.scores).all():
         warn(
             "one feature is selected, since there is no telling how many matter: "
-            f"{found.count.reason}."
+            f"{found.count.reason}"
         )
         return 1
     return int(found.count.n)
