@@ -916,7 +916,7 @@ def test_columns_that_vary_only_where_nothing_is_known_come_last():
     table = X.copy()
     table[FEW >= 0, 0] = 1.0
     with pytest.warns(
-        GraphSieveWarning, match="5 features were asked for, but only 4 vary on the known samples"
+        GraphSieveWarning, match="5 features were requested, but only 4 vary on the labelled samples"
     ):
         assert floating_selection(table, FEW, n_features_to_select=P)[-1] == 0
 
