@@ -857,7 +857,7 @@ def test_how_many_features_may_be_asked_for():
         ):
             wanted_count(asked, 5)
     for asked in (True, 2.0, "2"):
-        with pytest.raises(InputError, match="must be an integer from 1 to 5"):
+        with pytest.raises(InputError, match="must be a whole number from 1 to 5"):
             wanted_count(asked, 5)
 
 

@@ -219,7 +219,9 @@ def wanted_count(asked: Any, n_features: int) -> int:
             parameter("n_features_to_select", asked),
             f" is {quoted(asked)}, but there are {n_features} features; ask for 1 to {n_features}.",
         )
-    raise InputError(must_be("n_features_to_select", f"an integer from 1 to {n_features}", asked))
+    raise InputError(
+        must_be("n_features_to_select", f"a whole number from 1 to {n_features}", asked)
+    )
 
 
 def check_length(known: Supervision, table: Table) -> None:
