@@ -53,7 +53,7 @@ SEARCHES: Mapping[str, Search] = MappingProxyType(
                 "iterative",
                 iterative_ranking,
                 (),
-                "removes the worst features, rebuilds the graph from the others, and scores them again",
+                "drops the worst features, rebuilds the graph from the others, and scores them again",
                 "Zhu, Miao, Zhang 2012",
             ),
             Search(
