@@ -527,12 +527,12 @@ def test_a_method_that_cannot_use_what_is_known():
     X = load_iris().data
     with pytest.raises(
         InputError,
-        match=r"'fisher' needs labels, but no supervision was given.* choose from auto, diverse, "
+        match=r"'fisher' needs labels, but nothing is known.* choose from auto, diverse, "
         r"iterative, laplacian",
     ):
         compare(X, methods=["auto", "fisher"])
     with pytest.raises(
-        InputError, match="'pearson' needs targets or labels, but only pairs were given"
+        InputError, match="'pearson' needs targets or labels, but only pairs are known"
     ):
         compare(X, methods=["pearson"], supervision=Supervision.from_pairs(150, must_link=[(0, 1)]))
 

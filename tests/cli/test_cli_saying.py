@@ -99,7 +99,7 @@ def test_a_method_without_what_it_needs_names_the_option(run):
     code, _, err = run("rank", "t.csv", "--method", "fisher")
     assert code == 3
     assert err.endswith(
-        "but no supervision was given; name a column of labels or targets with --target.\n"
+        "but no supervision is available; name a column of labels or targets with --target.\n"
     )
 
 

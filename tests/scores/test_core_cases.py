@@ -1396,9 +1396,9 @@ def test_the_hint_about_y_appears_only_if_y_was_given():
         Supervision.from_pairs(3, [(0, 1)], []),
         Supervision.from_labels([0, 1, 1]),
     )
-    with pytest.raises(InputError, match=r"but only pairs were given\.$"):
+    with pytest.raises(InputError, match=r"but only pairs are available\.$"):
         METHODS["fisher"].check_knowledge(only_pairs)
     with pytest.raises(
-        InputError, match=r"but only labels were given; target_type= sets the kind of y\.$"
+        InputError, match=r"but only labels are available; target_type= sets the kind of y\.$"
     ):
         METHODS["supervised_laplacian"].check_knowledge(labelled)

@@ -203,7 +203,7 @@ def test_how_many_not(asked):
         ({"method": "spec", "method_params": {"n_neighbors": 3}}, "pass n_neighbors= instead"),
         ({"unlabeled": "none"}, "unlabeled must be None or a whole number"),
         ({"n_neighbors": "many"}, "n_neighbors must be 'auto' or a whole number of at least 1"),
-        ({"method": "fisher"}, "needs labels, but no supervision was given"),
+        ({"method": "fisher"}, "needs labels, but no supervision is available"),
     ],
 )
 def test_parameters_are_used_or_refused(parameters, message):

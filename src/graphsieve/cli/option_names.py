@@ -55,8 +55,8 @@ WORDS = {
     "they are NaN": "they have no score",
     "X by a constant": "its numbers by a constant",
     "compress is None": "nothing is to be compressed",
-    "no supervision was given": (
-        "no supervision was given; name a column of labels or targets with --target"
+    "no supervision is available": (
+        "no supervision is available; name a column of labels or targets with --target"
     ),
     "pass y with some of them": "name them by --target",
     "requires y to be passed, but the target y is None; pass y or supervision": (

@@ -46,7 +46,7 @@ def choose_method(known: Supervision) -> tuple[str, str]:
         return _by_labels(known)
     if "targets" in kinds:
         return _by_targets(known)
-    return "laplacian", "no supervision was given"
+    return "laplacian", "no supervision is available"
 
 
 def _by_labels(known: Supervision) -> tuple[str, str]:

@@ -136,9 +136,9 @@ class Method:
         """
         if self.uses and not set(self.uses) & set(known.kinds):
             given = (
-                f"only {' and '.join(known.kinds)} were given"
+                f"only {' and '.join(known.kinds)} are available"
                 if known.kinds
-                else phrase("no supervision was given")
+                else phrase("no supervision is available")
             )
             hints = ("; ", hint) if {"labels", "targets"} & set(known.kinds) else ()
             raise InputError(

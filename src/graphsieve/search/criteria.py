@@ -250,7 +250,7 @@ def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
             "at least 2 different target values must be known, got "
             f"{len(np.unique(known.targets[rows]))}."
         )
-    raise InputError(f"at least 2 classes need labelled samples, got {known.n_known_classes}.")
+    raise InputError(f"labels of at least 2 classes are needed, got {known.n_known_classes}.")
 
 
 class LinearCriterion:
