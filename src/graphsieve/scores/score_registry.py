@@ -99,7 +99,7 @@ _ALL = (
         direction="large",
         uses=("labels", "targets"),
         reads_neighbors=False,
-        summary="shares information with the target or the class, in a linear or nonlinear way",
+        summary="is associated with the target or the class, linearly or nonlinearly",
         reference="Kraskov et al. 2004; Ross 2014",
     ),
     Method(

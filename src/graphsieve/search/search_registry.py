@@ -60,7 +60,7 @@ SEARCHES: Mapping[str, Search] = MappingProxyType(
                 "hybrid",
                 hybrid_selection,
                 ("labels",),
-                "spreads the labels over a graph of the selected features, and selects again",
+                "propagates the labels over a graph of the selected features, and selects again",
                 "Zhong et al. 2008",
             ),
             Search(
