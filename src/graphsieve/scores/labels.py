@@ -361,7 +361,7 @@ def sselect(
 
 
 def _normalized_information(above: Booleans, codes: Integers) -> Floats:
-    """Mutual information of each column of `above` with the classes, divided by the larger entropy."""
+    """Mutual information of each column of `above` with the classes, over the larger entropy."""
     classes = np.unique(codes)
     n = len(codes)
     high = np.stack([above[codes == code].sum(axis=0) for code in classes]) / n

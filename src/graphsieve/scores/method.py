@@ -206,21 +206,21 @@ def extra_options(
     return checked(extra, RULES)
 
 
-def wanted_count(asked: Any, n_features: int) -> int:
+def wanted_count(requested: Any, n_features: int) -> int:
     """Check the number of features to select, from 1 to `n_features`."""
     if (
-        isinstance(asked, Integral)
-        and not isinstance(asked, bool)
-        and 1 <= int(asked) <= n_features
+        isinstance(requested, Integral)
+        and not isinstance(requested, bool)
+        and 1 <= int(requested) <= n_features
     ):
-        return int(asked)
-    if isinstance(asked, Integral) and not isinstance(asked, bool):
+        return int(requested)
+    if isinstance(requested, Integral) and not isinstance(requested, bool):
         raise InputError(
-            parameter("n_features_to_select", asked),
-            f" is {quoted(asked)}, but there are {n_features} features; ask for 1 to {n_features}.",
+            parameter("n_features_to_select", requested),
+            f" is {quoted(requested)}, but there are {n_features} features; ask for 1 to {n_features}.",
         )
     raise InputError(
-        must_be("n_features_to_select", f"a whole number from 1 to {n_features}", asked)
+        must_be("n_features_to_select", f"a whole number from 1 to {n_features}", requested)
     )
 
 

@@ -159,7 +159,8 @@ _ALL = (
         direction="small",
         uses=("pairs", "labels"),
         reads_neighbors=True,
-        summary="varies little across nearest neighbours and must-links, and much across cannot-links",
+        summary="varies little across nearest neighbours and must-links, and much across "
+        "cannot-links",
         reference="Benabdeslem, Hindawi 2011",
     ),
     Method(

@@ -18,10 +18,10 @@ from graphsieve.table.any_table import as_table
 
 @vanishing
 def scored_together(
-    asked: list[tuple[Method, Any]], X: Any, supervision: Supervision | None, neighbors: Any
+    requested: list[tuple[Method, Any]], X: Any, supervision: Supervision | None, neighbors: Any
 ) -> dict[str, Floats]:
     """Compute the scores of each requested method with its parameters."""
-    options = {method: _options(method, given) for method, given in asked}
+    options = {method: _options(method, given) for method, given in requested}
     neighbors = way_to_search("neighbors", neighbors)
     table = as_table(X)
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision

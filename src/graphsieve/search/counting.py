@@ -13,11 +13,11 @@
 2. **How few represent them.** The columns are added in selection order until they explain 95 % of
    the variance of the columns that matter. Independent columns are all needed, but a single column
    represents a hundred copies of it.
-3. **Whether more of them predict better.** If columns are very similar, as in spectra, a few explain
-   nearly all variance, but the remaining variance may distinguish the samples. With enough labels,
-   the leave-one-out errors of a linear fit decide. Otherwise columns are added while each explains
-   far more of the remaining variance than expected by chance. The limit is twice the square root of
-   the number of samples.
+3. **Whether more of them predict better.** If columns are very similar, as in spectra, a few
+   explain nearly all variance, but the remaining variance may distinguish the samples. With enough
+   labels, the leave-one-out errors of a linear fit decide. Otherwise columns are added while each
+   explains far more of the remaining variance than expected by chance. The limit is twice the
+   square root of the number of samples.
 """
 
 from __future__ import annotations
@@ -446,7 +446,7 @@ def _associated(number: int, tested: int, what: str) -> str:
 
 
 def _relevance_p_values(block: Block, outcome: _Outcome) -> Floats:
-    """Return twice the smaller p-value of two tests for each column, one straight and one curved."""
+    """Return twice the smaller p-value of two tests of each column, one straight, one curved."""
     n, parts = len(outcome.rows), []
     straight_form, curved_form = (
         Form.orthonormal(*side.T[:, :, None]) for side in (outcome.straight, outcome.curved)

@@ -1,4 +1,4 @@
-"""Criteria for the sets of a floating search: a closed-form regression or a scikit-learn estimator."""
+"""Criteria of the floating search: a closed-form regression or a scikit-learn estimator."""
 
 from __future__ import annotations
 

@@ -363,7 +363,10 @@ def _n_rounds(number: int) -> str:
 
 
 def _best_round(seed: Selection, rounds: list[HybridRound], stopped: str) -> HybridPath:
-    """Return the round with the highest confidence, or the first selection if no sample was added."""
+    """Return the round with the highest confidence.
+
+    If no round added a sample, return the first selection.
+    """
     confidences = np.array([joined.confidence for joined in rounds]).round(DIGITS)
     if not len(rounds[int(confidences.argmax())].confident):
         warn(

@@ -246,13 +246,13 @@ def _solved(
     shares = np.full((len(codes), n_classes), 1.0 / n_classes)
     shares[codes >= 0] = np.eye(n_classes)[codes[codes >= 0]]
     unreached = np.zeros(len(codes), dtype=bool) if edges is None else _without_label(edges, codes)
-    asked = np.flatnonzero((codes < 0) & ~unreached)
+    unlabeled = np.flatnonzero((codes < 0) & ~unreached)
     raised, deviation = 1.0, 0.0
-    if len(asked) and edges is None:
-        shares[asked] = _as_probabilities(_complete_shares(rows, codes, asked, width))
-    elif len(asked) and edges is not None:
-        solved, raised = _sparse_shares(edges, codes, asked, width)
-        shares[asked], deviation = _as_probabilities(solved.values), solved.deviation
+    if len(unlabeled) and edges is None:
+        shares[unlabeled] = _as_probabilities(_complete_shares(rows, codes, unlabeled, width))
+    elif len(unlabeled) and edges is not None:
+        solved, raised = _sparse_shares(edges, codes, unlabeled, width)
+        shares[unlabeled], deviation = _as_probabilities(solved.values), solved.deviation
     return shares, unreached, raised, deviation
 
 
@@ -406,15 +406,15 @@ def _steepness(width: float, largest: float) -> float:
 # ---- Dense graphs
 
 
-def _complete_shares(rows: Any, codes: Integers, asked: Integers, width: float) -> Floats:
+def _complete_shares(rows: Any, codes: Integers, unlabeled: Integers, width: float) -> Floats:
     n_classes = int(codes.max()) + 1
     members = [np.flatnonzero(codes == code) for code in range(n_classes)]
     # No distance exceeds twice the largest distance from the first sample.
     factor = _steepness(width, 4 * float(_distances_from(rows, 0).max()))
-    logarithms = np.empty((len(asked), n_classes + len(asked)))
-    for place, sample in enumerate(asked):
+    logarithms = np.empty((len(unlabeled), n_classes + len(unlabeled)))
+    for place, sample in enumerate(unlabeled):
         to_all = factor * _distances_from(rows, int(sample))
-        logarithms[place, n_classes:] = to_all[asked]
+        logarithms[place, n_classes:] = to_all[unlabeled]
         logarithms[place, n_classes + place] = -np.inf
         logarithms[place, :n_classes] = [_log_sum(to_all[of_class]) for of_class in members]
     return solve_dense(logarithms, n_classes)
@@ -550,12 +550,12 @@ def _powers_of_two(exponent: Integers) -> Floats:
 
 
 def _sparse_shares(
-    edges: _Edges, codes: Integers, asked: Integers, width: float
+    edges: _Edges, codes: Integers, unlabeled: Integers, width: float
 ) -> tuple[_Attempt, float]:
-    """Return the probabilities of the given samples, and the factor by which the width was raised."""
+    """Return the probabilities of the given samples, and the factor that raised the width."""
     n_classes = int(codes.max()) + 1
     place = np.full(len(codes), -1, dtype=np.int64)
-    place[asked] = np.arange(len(asked))
+    place[unlabeled] = np.arange(len(unlabeled))
     # Every edge is listed once from each end. Only edges that start at a given sample are used.
     source, target = (
         np.concatenate([edges.first, edges.second]),
@@ -569,16 +569,16 @@ def _sparse_shares(
         np.tile(steepness * edges.squared, 2)[chosen],
     )
     to_class = codes[target] >= 0
-    if len(asked) <= DENSE_UP_TO:
-        matrix = np.full((len(asked), n_classes + len(asked)), -np.inf)
+    if len(unlabeled) <= DENSE_UP_TO:
+        matrix = np.full((len(unlabeled), n_classes + len(unlabeled)), -np.inf)
         matrix[source[~to_class], n_classes + place[target[~to_class]]] = logarithms[~to_class]
         key = source[to_class] * n_classes + codes[target[to_class]]
         matrix[:, :n_classes] = _grouped_log_sum(
-            logarithms[to_class], key, len(asked) * n_classes
+            logarithms[to_class], key, len(unlabeled) * n_classes
         ).reshape(-1, n_classes)
         return _Attempt(solve_dense(matrix, n_classes), 0.0), 1.0
     column = np.where(to_class, codes[target], n_classes + place[target])
-    return solve_raised(source, column, logarithms, len(asked), n_classes)
+    return solve_raised(source, column, logarithms, len(unlabeled), n_classes)
 
 
 def solve_raised(

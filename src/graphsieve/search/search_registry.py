@@ -53,7 +53,7 @@ SEARCHES: Mapping[str, Search] = MappingProxyType(
                 "iterative",
                 iterative_ranking,
                 (),
-                "drops the worst features, rebuilds the graph from the others, and scores them again",
+                "drops the worst features, rebuilds the graph from the others, and scores again",
                 "Zhu, Miao, Zhang 2012",
             ),
             Search(
@@ -67,7 +67,7 @@ SEARCHES: Mapping[str, Search] = MappingProxyType(
                 "floating",
                 floating_selection,
                 ("labels", "targets"),
-                "adds the feature that improves the set most, and removes features that became useless",
+                "adds the feature that improves the set most, and removes useless features",
                 "Pudil, Novovičová, Kittler 1994",
             ),
         )
