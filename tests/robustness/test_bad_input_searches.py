@@ -746,10 +746,13 @@ def test_without_labels_the_table_alone_decides(door):
 @pytest.mark.parametrize("door", [door for door in BY_LABELS if door not in LABELS_OR_NOT])
 def test_no_label_at_all_is_refused(door):
     refused(lambda: BY_LABELS[door](X, None))
-    if "Sieve" in door and not door.startswith(("FloatingSieve", "HybridSieve")):
-        needed = "no supervision is available"
+    if door.startswith("hybrid_"):
+        needed = "labels of at least 2 classes"
+    elif door.startswith(("floating_", "FloatingSieve")):
+        needed = "at least 2"  # classes, or different target values
     else:
-        needed = "at least 2" if "_selection" in door or "Floating" in door else "known"
+        by_score = door.startswith(("GraphSieve", "IterativeSieve"))
+        needed = "no supervision is available" if by_score else "known"
     for kind, y in NO_LABEL.items():
         with about(kind):
             refused(lambda y=y: BY_LABELS[door](X, y), needed)
