@@ -19,7 +19,7 @@ from graphsieve.select.sieve import Sieve
 from graphsieve.select.sieves import SIEVES
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+METHODS_PAGE = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
 
 CONTRACT = {
     "laplacian_score": "(X, *, n_neighbors=5, bandwidth=1.0, neighbors='auto')",
@@ -167,7 +167,7 @@ def test_the_searches_and_their_sieves_are_registered():
         assert found.name == name
         assert found.function is getattr(search, found.function.__name__)
         assert issubclass(SIEVES[name], Sieve)
-        row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
+        row = next(line for line in METHODS_PAGE.splitlines() if line.startswith(f"| `{name}`"))
         for shown in (
             found.summary,
             found.reference,
@@ -178,9 +178,9 @@ def test_the_searches_and_their_sieves_are_registered():
         assert f"| {' or '.join(found.uses) or 'nothing'} |" in row
 
 
-def test_the_readme_shows_every_method_and_the_table_of_choices():
+def test_the_page_of_methods_shows_every_method_and_the_table_of_choices():
     for name, method in METHODS.items():
-        row = next(line for line in README.splitlines() if line.startswith(f"| `{name}`"))
+        row = next(line for line in METHODS_PAGE.splitlines() if line.startswith(f"| `{name}`"))
         assert method.summary in row
         assert method.reference in row
         assert f"| {method.direction} |" in row
@@ -188,7 +188,7 @@ def test_the_readme_shows_every_method_and_the_table_of_choices():
 
     for chosen in re.findall(r"  ([a-z_]+)$", choosing.__doc__ or "", flags=re.MULTILINE):
         if chosen != "method":
-            assert f"`{chosen}`" in README
+            assert f"`{chosen}`" in METHODS_PAGE
 
 
 def test_importing_needs_no_optional_library_and_starts_nothing():

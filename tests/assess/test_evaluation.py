@@ -939,7 +939,7 @@ def test_unsupervised_evaluation_hides_everything():
     assert [one.features for one in two[0].selections] == [
         one.features for one in two[1].selections
     ]
-    with pytest.raises(InputError, match="needs labels, but nothing is known") as caught:
+    with pytest.raises(InputError, match="needs labels, but no supervision is available") as caught:
         evaluate("fisher", X, y, sizes=[2], known=0)
     assert "selector 'fisher', repeat 0, fold 0" in caught.value.__notes__[0]
 

@@ -687,7 +687,7 @@ def test_it_prints_and_exports():
             "method 'fisher' has no parameter 'class_weight'",
         ),
         ({"y": np.arange(29) % 3}, "X has 30 samples, but 29 are described"),
-        ({"y": None, "method": "fisher"}, "needs labels, but nothing is known"),
+        ({"y": None, "method": "fisher"}, "needs labels, but no supervision is available"),
         (
             {"supervision": Supervision.from_pairs(30, [(0, 3)]), "method": "fisher"},
             "method 'fisher' cannot use pairs",

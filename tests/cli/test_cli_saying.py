@@ -95,7 +95,9 @@ def test_a_method_without_what_it_needs_names_the_option(run):
     put("t.csv", numbers())
     code, _, err = run("rank", "t.csv", "--method", "fisher")
     assert code == 3
-    assert err.endswith("but nothing is known of the samples; name a column of them by --target.\n")
+    assert err.endswith(
+        "but no supervision is available; name a column of labels or targets with --target.\n"
+    )
 
 
 def test_warnings_of_folds_name_the_classes(run):

@@ -193,7 +193,7 @@ def test_every_phrase_has_words_and_all_words_are_used():
         (("--method", "fisher", "--bandwidth", "2"), "has no --bandwidth; leave it 'auto'"),
         (("--method", "fisher", "--neighbors", "2"), "has no --neighbors; leave it 'auto'"),
         (("--method", "fisher", "--compress", "som"), "leave --compress out, got 'som'"),
-        (("--method", "fisher", "--param", "a=1"), "--param may hold: nothing"),
+        (("--method", "fisher", "--param", "a=1"), "--param may contain: nothing"),
         (("--method", "fisher", "--neighbor-search", "approximate"), "leave --neighbor-search"),
         (("--method", "diverse", "--redundancy", "correlation"), "leave --redundancy at 'auto'"),
         (

@@ -480,7 +480,7 @@ def test_a_complete_graph_that_would_not_fit_is_refused_before_it_is_made():
         lambda: HybridSieve(n_features_to_select=1).fit(table, y),
     ):
         with pytest.raises(
-            InputError, match=r"needs about 22351.* GiB, more than the 2 GiB .*n_neighbors="
+            InputError, match=r"needs about 22351.* GiB, more than the limit of 2 GiB.*n_neighbors="
         ):
             call()
 

@@ -745,7 +745,13 @@ def test_without_labels_the_table_alone_decides(door):
 @pytest.mark.parametrize("door", [door for door in BY_LABELS if door not in LABELS_OR_NOT])
 def test_no_label_at_all_is_refused(door):
     refused(lambda: BY_LABELS[door](X, None))
-    needed = "labels of at least 2 classes" if door.startswith("hybrid_") else "known"
+    if door.startswith("hybrid_"):
+        needed = "labels of at least 2 classes"
+    elif door.startswith(("floating_", "FloatingSieve")):
+        needed = "at least 2"  # classes, or different target values
+    else:
+        by_score = door.startswith(("GraphSieve", "IterativeSieve"))
+        needed = "no supervision is available" if by_score else "known"
     for kind, y in NO_LABEL.items():
         with about(kind):
             refused(lambda y=y: BY_LABELS[door](X, y), needed)
@@ -915,7 +921,8 @@ def test_columns_that_vary_only_where_nothing_is_known_come_last():
     table = X.copy()
     table[FEW >= 0, 0] = 1.0
     with pytest.warns(
-        GraphSieveWarning, match="5 features were asked for, but only 4 vary on the known samples"
+        GraphSieveWarning,
+        match="5 features were requested, but only 4 vary on the labelled samples",
     ):
         assert floating_selection(table, FEW, n_features_to_select=P)[-1] == 0
 

@@ -1,7 +1,7 @@
-"""Cases of the scoring core that no other test had, each found by a mutant that nobody noticed
-(`mutation.py`).
+"""Cases of the scoring core that other tests do not cover.
 
-What is expected is worked out by hand, or by the dense formula.
+Each was found by an undetected mutant (`mutation.py`). The expected values are computed by hand or
+by the dense formula.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ EDGES = (np.array([0, 1, 3]), np.array([1, 2, 4]), np.array([0.5, 2.0, 1.0]))
 
 
 def expanded(own: float) -> np.ndarray:
-    """The weights between the samples of a lifted graph: w / √(a b) across, `own` / a within."""
+    """Return the weights between the samples of a lifted graph: w / √(a b) across, `own` / a
+    within.
+    """
     counts = np.bincount(MEMBER)
     small = np.zeros((5, 5))
     for first, second, weight in zip(*EDGES, strict=True):
@@ -89,7 +91,7 @@ def test_a_lifted_graph_is_its_expansion(own, streamed):
 def test_links_within_a_row_come_once_in_a_lifted_sum_and_low_ranks_stay_low():
     X = np.random.default_rng(1).normal(size=(9, 3))
     factor = np.zeros((5, 1))
-    factor[[0, 3]] = 1.0  # kept samples: each stands for itself
+    factor[[0, 3]] = 1.0  # kept samples: each represents only itself
     block = factor[MEMBER] @ factor[MEMBER].T
     np.fill_diagonal(block, 0.0)
     graph = lifted(SparseGraph(5, *EDGES) + FactorGraph(factor), MEMBER)
@@ -139,7 +141,7 @@ def test_many_weights_by_threads_are_those_of_the_kernel(monkeypatch):
         builders, "fill_heat", lambda part, *rest: (shares.append(len(part)), fill(part, *rest))
     )
     assert_allclose(builders.heat_weights(squared, 0.7)[0], expected, rtol=1e-14)
-    # ⌈1000 / 64⌉ parts, as equal as they can be
+    # ⌈1000 / 64⌉ parts of nearly equal size
     assert (len(shares), sum(shares), max(shares)) == (16, 1000, 63)
 
 
@@ -189,7 +191,7 @@ def test_weightings_of_groups():
     )
     weighted = group_weightings(codes, 2, np.array([0.5, 9.0, 2.0, 0.0]))
     assert_array_equal(weighted.toarray(), [[0, 0.5], [0, 0], [2, 0], [0, 0]])
-    assert weighted.nnz == 2  # who weighs nothing is not there
+    assert weighted.nnz == 2  # Samples of weight zero are not stored.
 
 
 def test_one_weighting_has_the_mass_of_its_sparse_form_to_the_last_bit():
@@ -198,14 +200,15 @@ def test_one_weighting_has_the_mass_of_its_sparse_form_to_the_last_bit():
     assert moments(block, weights).mass == moments(block, sp.csc_array(weights)).mass
 
 
-def test_a_zero_in_a_factor_is_nobody():
+def test_a_zero_in_a_factor_has_no_influence():
     factor = sp.csc_array(
         (np.array([0.0, *np.full(9, 1 / 3)]), (np.arange(10), np.zeros(10, dtype=int))),
         shape=(10, 1),
     )
     X = np.full((10, 50), 0.3)
     X[0] = np.random.default_rng(6).random(50)
-    assert_array_equal(FactorGraph(factor).energy(X), 0.0)  # all who count are equal
+    # All samples with a nonzero weight are equal.
+    assert_array_equal(FactorGraph(factor).energy(X), 0.0)
 
 
 def test_edges_of_weight_zero_are_left_out():
@@ -233,7 +236,7 @@ def test_rows_of_a_table_are_scaled_and_shifted_like_all_of_it(sparse, dtype):
     # 3 / 4 − 0, and 7 / 8 − 0.875
     assert_array_equal(values, [[0.0, 0.0], [0.75, 0.0], [0.0, 0.0]])
     assert (block.start, block.stop, block.is_sparse) == (1, 3, sparse)
-    assert not block.constant.any()  # of these rows nobody knows
+    assert not block.constant.any()  # The constant columns are not known from some of the rows.
     assert not sparse or block.values.nnz == 1
 
 
@@ -241,14 +244,14 @@ def test_extremes_of_a_sparse_piece_are_those_of_its_dense_form():
     X = np.array(
         [[0.0, 3.0, -2.0, 0.0, 2.0], [5.0, 4.0, -1.0, 0.0, -2.0], [-1.0, 3.5, -3.0, 0.0, 2.5]]
     )
-    # Of 2 and −2 the upper one is the shift
+    # Of 2 and −2, the first one is the shift.
     expected = [[-1, 3, -3, 0, -2], [5, 4, -1, 0, 2.5], [0, 3, -1, 0, 2]]
     assert_array_equal(blocks.extremes_of(sp.csr_array(X)), expected)
     assert_array_equal(blocks.extremes_of(X), expected)
     assert_array_equal(blocks.extremes_of((2 * X).astype(int)), 2 * np.array(expected))
 
 
-def test_a_sparse_block_is_scaled_shifted_and_knows_what_is_constant(sparse_stays_sparse):
+def test_a_sparse_block_is_scaled_and_shifted_and_has_its_constant_columns(sparse_stays_sparse):
     X = np.array(
         [[0.0, 3e200, 7.0, 0.0, -2.0], [3.0, 4e200, 7.0, 0.0, 2.0], [0.0, 5e200, 7.0, 0.0, 6.0]]
     )
@@ -299,7 +302,7 @@ def test_distances_are_taken_on_rows_divided_by_the_largest_power_of_two(sign, f
     assert exponent == 667  # 2⁶⁶⁶ < 5e200 < 2⁶⁶⁷
     assert_array_equal(rows.toarray() if sp.issparse(rows) else rows, np.ldexp(X, -667))
     rows, exponent = MemoryTable(form(X * 2.0**-567)).rows
-    assert exponent == 0  # 2¹⁰⁰ is ordinary
+    assert exponent == 0  # 2¹⁰⁰ is within the normal range.
     assert MemoryTable(form(X * 2.0**-566)).rows[1] == 101
 
 
@@ -312,14 +315,14 @@ def test_columns_of_zeros_alone_have_no_exponent(form):
 @pytest.mark.parametrize(
     ("elements", "widths"), [(12, [4, 3]), (3, [1] * 7), (1, [1] * 7), (21, [7]), (20, [6, 1])]
 )
-def test_blocks_hold_as_many_numbers_as_they_may(elements, widths):
+def test_blocks_contain_the_allowed_number_of_elements(elements, widths):
     X = np.arange(21.0).reshape(3, 7)
     assert [block.width for block in MemoryTable(X, block_elements=elements).blocks()] == widths
     assert (MemoryTable(X, block_elements=elements).only_block is None) == (len(widths) > 1)
     assert [block.width for block in MemoryTable(X, block_elements=elements).wide_blocks()] == [7]
 
 
-def test_sparse_blocks_hold_few_entries_and_are_not_too_wide(monkeypatch):
+def test_sparse_blocks_contain_few_entries_and_are_not_too_wide(monkeypatch):
     monkeypatch.setattr(columns, "DENSE_FROM", 0.3)
 
     def blocks(X, elements):
@@ -330,16 +333,16 @@ def test_sparse_blocks_hold_few_entries_and_are_not_too_wide(monkeypatch):
 
     full, empty = np.ones((4, 3)), np.zeros((4, 40))
     empty[0] = np.arange(40) == 39
-    # One entry would do, but a column is not divided; filled, and small enough
+    # One entry would be enough, but a column is not divided. It is dense, and small enough.
     assert blocks(full, 8) == [(1, False)] * 3
-    assert blocks(full, 3) == [(1, True)] * 3  # a dense one would be too large
+    assert blocks(full, 3) == [(1, True)] * 3  # A dense block would be too large.
     assert blocks(full, 16 * 4) == [(1, False)] * 3
     assert blocks(full, 16 * 8) == [(2, False), (1, False)]
     assert blocks(empty, 4) == [(16, True), (16, True), (8, True)]
     assert blocks(empty, 2**22) == [(40, True)]
 
 
-def test_whether_all_is_finite_is_told_by_its_extremes():
+def test_finiteness_follows_from_the_extremes():
     X = np.arange(6.0).reshape(3, 2)
     assert MemoryTable.trusted(X, None)._all_finite(X) is True
 
@@ -349,25 +352,25 @@ def test_whether_all_is_finite_is_told_by_its_extremes():
 
 def test_pairs_of_equal_codes_come_in_chunks_of_the_right_size(monkeypatch):
     monkeypatch.setattr(builders, "EDGES_PER_CHUNK", 3)
-    codes = np.array([2, -1, 2, 2, 0, 2, 2])  # five alike: 4 + 3 + 2 + 1 pairs
+    codes = np.array([2, -1, 2, 2, 0, 2, 2])  # five equal codes: 4 + 3 + 2 + 1 pairs
     chunks = [
         list(zip(one.tolist(), other.tolist(), strict=True))
         for one, other in builders.same_code_pairs(codes)
     ]
-    assert [len(chunk) for chunk in chunks] == [4, 3, 3]  # a sample's pairs are not divided
+    assert [len(chunk) for chunk in chunks] == [4, 3, 3]  # The pairs of one sample are not divided.
     alike = [0, 2, 3, 5, 6]
     assert sorted(pair for chunk in chunks for pair in chunk) == [
         (a, b) for a in alike for b in alike if a < b
     ]
 
 
-def test_a_graph_that_hangs_on_few_edges_warns():
+def test_a_graph_that_depends_on_few_edges_warns():
     half = np.full(8, 0.5)  # eight edges of equal weight: (Σ w)² / Σ w² = 16 / 2
     with pytest.warns(
         GraphSieveWarning, match="8 edges among 81 samples have the effect of only about 8.0"
     ):
         builders.warn_if_few_edges(half, 81)
-    builders.warn_if_few_edges(half, 80)  # a tenth of an edge for each sample is enough
+    builders.warn_if_few_edges(half, 80)  # A tenth of an edge per sample is enough.
     with pytest.warns(
         GraphSieveWarning, match="0 edges among 3 samples have the effect of only about 0.0"
     ):
@@ -379,7 +382,7 @@ def test_a_graph_that_hangs_on_few_edges_warns():
     ("squared", "bandwidth"),
     [([0.0, 0.0, 2.0, 4.0], 3.0), ([0.0, 0.25, 0.5], 0.375), ([0.0, 0.0], 1.0)],
 )
-def test_the_bandwidth_is_the_mean_of_the_lengths_that_are_none(squared, bandwidth):
+def test_the_bandwidth_is_the_mean_of_the_positive_lengths(squared, bandwidth):
     weights, used = builders.heat_weights(np.array(squared), None)
     assert used == bandwidth
     assert_allclose(weights, np.exp(-np.array(squared) / bandwidth), rtol=1e-15)
@@ -393,12 +396,13 @@ def edges_of(graph):
 
 def test_unlabelled_neighbours_take_only_the_places_that_labelled_ones_leave():
     nan = np.nan
-    # The first has one place: the second is at 1 along the target, the third at 1 in X, and
-    # labelled ones come first.
+    # The first sample has room for one neighbour. The second sample is at distance 1 in the target
+    # and the third at distance 1 in X. Labelled samples come first.
     X, y = np.array([[0.0], [10.0], [1.0], [1.25]]), np.array([0.0, 1.0, nan, nan])
     found = edges_of(builders.partly_known_target_graph(MemoryTable(X), y, 1, 2.0, 5.0).graph)
     assert found == pytest.approx({(0, 1): 5 * np.exp(-(1 - 0.0625) / 2), (2, 3): 1.0})
-    # Now it has two: one is left for the two samples at 1 and −1, of which the upper one gets it.
+    # Now it has room for two. One place is left for the two samples at 1 and −1, and the first of
+    # them gets it.
     X = np.array([[0.0], [10.0], [1.0], [1.25], [1.5], [-1.0], [-1.25], [-1.5]])
     y = np.array([0.0, 1.0, *np.full(6, nan)])
     found = edges_of(builders.partly_known_target_graph(MemoryTable(X), y, 2, np.inf, 1.0).graph)
@@ -451,7 +455,7 @@ def test_isolated_samples_have_no_part_in_the_smoothest_eigenvectors():
     assert_allclose(vectors[[3, 9]], 0.0, atol=1e-12)
 
 
-def test_an_iteration_that_does_not_converge_gets_more_room(monkeypatch):
+def test_an_iteration_that_does_not_converge_gets_more_vectors(monkeypatch):
     X = np.random.default_rng(8).normal(size=(60, 4))
     eigsh, calls = geometry.sla.eigsh, []
 
@@ -506,14 +510,15 @@ def test_a_bandwidth_stays_in_its_place_beside_features_and_targets_of_very_diff
     [
         ((500, 500), 1.0, (500, 500)),
         ((400, 0), 1.0, (400, 0)),
-        # Far from both, at 2⁴⁰⁰ once it is no square any more: 200 powers from each
+        # The bandwidth is far from both exponents. Its square root is 2⁴⁰⁰, 200 powers from each.
         ((1000, 0), 2.0**800, (600, 200)),
         ((0, 1000), 2.0**800, (200, 600)),
         ((1000, 0), 2.0**600, (500, 100)),
-        ((1000, 0), 2.0**200, (400, 0)),  # within 200 of the smaller, which stays where it is
+        # Within 200 of the smaller exponent, which does not change.
+        ((1000, 0), 2.0**200, (400, 0)),
         ((1000, 0), 2.0**-200, (400, 0)),
         ((900, 0), 2.0**1022, (700 + 11, 300 + 11)),
-        ((0, -1000), 1.0, (0, -400)),  # the larger stays
+        ((0, -1000), 1.0, (0, -400)),  # The larger exponent does not change.
         ((0, -1000), None, (0, -400)),
     ],
 )
@@ -523,18 +528,18 @@ def test_exponents_are_brought_within_four_hundred_around_the_bandwidth(apart, b
 
 def test_the_mean_length_is_that_of_the_larger_of_features_and_targets():
     X, y = np.array([[0.0], [9.0], [4.0], [6.0]]), np.array([1.0, 4.0, np.nan, np.nan])
-    # The labelled samples, 3 apart along the target, have only each other, and the unlabelled ones,
-    # 2 apart in X, too.
+    # The labelled samples are 3 apart in the target and are linked only with each other. The same
+    # holds for the unlabelled samples, which are 2 apart in X.
     near = builders.partly_known_target_graph(MemoryTable(1e150 * X), 1e-140 * y, 1, None, 1.0)
     assert set(edges_of(near.graph)) == {(0, 1), (2, 3)}
     assert near.bandwidth == pytest.approx(4e300 / 2, rel=1e-12)
-    # All six are linked, and five of them are nothing beside the one along the target.
+    # All six pairs are linked. Five lengths are negligible compared with the one in the target.
     near = builders.partly_known_target_graph(MemoryTable(1e-140 * X), 1e150 * y, 3, None, 1.0)
     assert near.bandwidth == pytest.approx(9e300 / 6, rel=1e-12)
 
 
 SMALL = Compressed(
-    # Two kept samples at 0 and 1, and prototypes of two and of three others at 3 and 6.
+    # Two kept samples at 0 and 1, and prototypes of two and of three samples at 3 and 6.
     MemoryTable(np.array([[0.0], [1.0], [3.0], [6.0]])),
     Supervision.from_labels([0, 1, -1, -1]),
     np.array([1.0, 1.0, 2.0, 3.0]),
@@ -544,8 +549,8 @@ SMALL = Compressed(
 
 
 def check_compressed(near, edges):
-    """Whether a graph is that of the given edges between rows of `SMALL`: w / √(a b) across, 1 /
-    a within.
+    """Check that a graph has the given edges between rows of `SMALL`: w / √(a b) across, 1 / a
+    within.
     """
     small = np.diag(1 / SMALL.counts)
     for (one, other), weight in edges.items():
@@ -560,13 +565,13 @@ def check_compressed(near, edges):
 
 def test_graphs_of_a_compressed_table_are_those_of_its_rows_lifted():
     table, nan = MemoryTable(np.zeros((7, 1))).represented_by(SMALL), np.nan
-    # Squared lengths 4 and 9, relative to the 1 between the first two
+    # The squared lengths are 4 and 9, relative to the length 1 between the first two.
     far = {(1, 2): np.exp(-3 / 2), (2, 3): np.exp(-8 / 2)}
     check_compressed(builders.neighbor_graph(table, 1, 2.0), {(0, 1): 1.0, **far})
-    nobody, labels = np.full(7, -1), np.array([0, -1, 1, -1, -1, -1, -1])
+    unlabeled, labels = np.full(7, -1), np.array([0, -1, 1, -1, -1, -1, -1])
     check_compressed(builders.neighbor_graph(table, 1, 2.0, not_between=labels), far)
 
-    known = Supervision.from_labels(nobody)  # what is known of the rows counts
+    known = Supervision.from_labels(unlabeled)  # The supervision of the rows is used.
     found = builders.constrained_neighbor_graph(table, known, 1, 2.0, cut_cannot_link=False)
     check_compressed(found, {(0, 1): 1.0, **far})
     found = builders.constrained_neighbor_graph(table, known, 1, 2.0, cut_cannot_link=True)
@@ -575,14 +580,14 @@ def test_graphs_of_a_compressed_table_are_those_of_its_rows_lifted():
     small = replace(SMALL, known=Supervision.from_targets([0.0, 3.0, nan, nan]))
     table = MemoryTable(np.zeros((7, 1))).represented_by(small)
     found = builders.partly_known_target_graph(table, np.full(7, nan), 1, 2.0, 5.0)
-    # Along the target the first two are 9 apart, no more than the first and the third in X: there
-    # labelled ones come first.
+    # In the target, the squared distance of the first two is 9, as between the first and the third
+    # in X. In this tie, labelled samples come first.
     check_compressed(found, {(0, 1): 5 * np.exp(-5 / 2), (1, 2): 1.0, (2, 3): np.exp(-5 / 2)})
 
 
-def test_groups_of_nobody_link_nobody():
-    nobody = np.full(3, -1)
-    for graph in (builders.group_graph(nobody), builders.apart_graph(nobody)):
+def test_empty_groups_have_no_edges():
+    unlabeled = np.full(3, -1)
+    for graph in (builders.group_graph(unlabeled), builders.apart_graph(unlabeled)):
         assert graph.factor.shape == (3, 0)
         assert_array_equal(graph.degree(), 0.0)
 
@@ -613,8 +618,8 @@ def test_distances_of_equal_codes_are_those_of_each_pair_once(monkeypatch, kind,
     assert len(found) == len(expected) == builders.count_same_code_pairs(codes) == 4 * 3 // 2 + 1
 
 
-def test_every_graph_that_hangs_on_few_edges_warns():
-    # The first two are much nearer to each other than all others
+def test_every_graph_that_depends_on_few_edges_warns():
+    # The first two samples are much closer to each other than all others.
     x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])
     table, nothing = MemoryTable(x[:, None]), Supervision.nothing(40)
     for build in (
@@ -629,10 +634,8 @@ def test_every_graph_that_hangs_on_few_edges_warns():
             build()
 
 
-def test_pairs_with_gaps_that_hang_on_few_edges_warn_too(monkeypatch):
-    """Distances that tie by rounding leave gaps, and no band; whatever the reason, the same is
-    said.
-    """
+def test_pairs_with_gaps_that_depend_on_few_edges_warn_too(monkeypatch):
+    """Distances that tie by rounding leave gaps, so there is no band. The warning is the same."""
     monkeypatch.setattr(TargetRuns, "band", lambda runs: None)
     x = np.array([0.0, 1.0, *(10.0 * 3.0 ** np.arange(38))])
     with pytest.warns(GraphSieveWarning, match="among 40 samples .* only about 1.0 equal edges"):
@@ -645,15 +648,15 @@ def test_one_class_or_none_leaves_the_laplacian_score(y):
         np.array([[0.0, 3.0], [1.0, 0.0], [4.0, 1.0], [5.0, 2.0], [7.0, 7.0]]),
         len(set(y) - {-1}),
     )
-    with pytest.warns(GraphSieveWarning, match=f"{n_known} known classes say nothing"):
+    with pytest.warns(GraphSieveWarning, match=f"classes are needed, got {n_known}; the result"):
         found = scores.sselect_score(X, y, n_neighbors=2, bandwidth=3.0, trade_off=0.3)
     assert_allclose(found, oracle.laplacian_score(X, n_neighbors=2, bandwidth=3.0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("kept", [0, 10**6])
 def test_pairs_made_on_the_fly_count_for_the_bandwidth(monkeypatch, kept):
-    """Equal labels link all samples: the mean of 1, 4, 9, 1, 4 and 1 is 20 / 6, whether the
-    pairs are kept or not.
+    """Equal labels link all samples. The mean of 1, 4, 9, 1, 4 and 1 is 20 / 6, whether the pairs
+    are stored or not.
     """
     monkeypatch.setattr(builders, "EDGES_KEPT", kept)
     known = Supervision.from_labels(["a"] * 4)
@@ -663,7 +666,7 @@ def test_pairs_made_on_the_fly_count_for_the_bandwidth(monkeypatch, kept):
     assert found.bandwidth == pytest.approx(20 / 6)
 
 
-def test_a_score_tells_how_many_features_it_could_not_judge():
+def test_a_score_reports_how_many_features_have_no_score():
     with pytest.warns(
         GraphSieveWarning, match=r"2 of 3 features cannot be scored .* NaN and rank last"
     ):
@@ -687,8 +690,8 @@ def test_a_few_eigenvectors_are_weighed_by_their_power(power):
 
 
 def test_two_known_targets_are_enough_for_mutual_information():
-    """ψ(1) + ψ(2) − 2 ψ(1) = 1 for one neighbour of two samples, with nobody nearer than it in
-    either direction.
+    """For one neighbour of two samples, ψ(1) + ψ(2) − 2 ψ(1) = 1. No sample is closer in either
+    direction.
     """
     found = scores.mutual_information_score(
         [[0.0], [1.0], [5.0]], [0.5, 1.5, np.nan], n_neighbors=1
@@ -699,7 +702,7 @@ def test_two_known_targets_are_enough_for_mutual_information():
 
 
 def test_a_constant_target_is_exactly_that():
-    """Three times 0.1 and 0.2 have means that round to other numbers."""
+    """The means of three times 0.1 and of three times 0.2 round to other numbers."""
     for value in (0.1, 0.2):
         with pytest.warns(GraphSieveWarning, match="1 of 1 features cannot be scored"):
             assert np.isnan(scores.pearson_score([[0.0], [1.0], [3.0]], [value] * 3)).all()
@@ -749,13 +752,13 @@ def test_what_is_as_near_the_mean_as_the_tolerance_is_above_it(
     monkeypatch, tolerance, disagreement
 ):
     monkeypatch.setattr(labels, "SIGN_TOLERANCE", tolerance)
-    # Degrees 1, 2, 1: the mean is 0, E is 2 and the spread 2. The signs −, +, + are the labels;
-    # from −1 = 0 − ½ · 2 on all are +.
+    # The degrees are 1, 2, 1. The mean is 0, E is 2 and the spread is 2. The signs −, +, + equal
+    # the labels. With the tolerance, −1 = 0 − ½ · 2 counts as above the mean, so all signs are +.
     found = scores.sselect_score([[-1.0], [0.0], [1.0]], [0, 1, 1], n_neighbors=1, trade_off=0.25)
     assert_allclose(found, [0.25 * 1.0 + 0.75 * disagreement], rtol=1e-12)
 
 
-def test_what_tells_nothing_apart_or_is_of_other_samples_is_refused():
+def test_useless_supervision_and_other_samples_are_refused():
     X = np.array([[0.0, 1.0], [1.0, 5.0], [4.0, 2.0]])
     for function in (scores.lsdf_score, scores.fisher_score):
         with pytest.raises(InputError, match="labels of at least 2 classes are needed, got 1"):
@@ -795,7 +798,7 @@ def test_two_labels_are_a_pair_of_one_kind_and_a_ratio_needs_both():
     )
 
 
-def test_a_class_that_hardly_anybody_has_counts_as_much_as_others_when_classes_are_balanced():
+def test_an_improbable_class_counts_as_much_as_others_if_classes_are_balanced():
     X = np.random.default_rng(18).normal(size=(4, 3))
     P = np.array([[1.0, 0.0], [0.9, 0.1], [0.7, 0.3], [0.8, 0.2]])
     expected = oracle.weighted_laplacian_score(X, P, class_weight="balanced")
@@ -822,7 +825,7 @@ def test_two_known_targets_have_a_supervised_factor_and_one_has_none():
         assert_allclose(found, expected, rtol=1e-12)
 
 
-def test_weightings_of_nobody_have_no_mass_mean_or_scatter(plain):
+def test_empty_weightings_have_no_mass_mean_or_scatter(plain):
     (block,) = MemoryTable(np.random.default_rng(20).normal(size=(4100, 2))).blocks()
     for weightings in (sp.csc_array((4100, 3)), np.zeros((4100, 3))):
         for found in (moments(block, weightings), plain(moments, block, weightings)):
@@ -830,7 +833,7 @@ def test_weightings_of_nobody_have_no_mass_mean_or_scatter(plain):
                 assert_array_equal(values, 0.0)
 
 
-def test_no_more_threads_are_asked_for_than_there_are_jobs(monkeypatch):
+def test_no_more_threads_are_started_than_there_are_jobs(monkeypatch):
     asked = []
     monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
     monkeypatch.setattr(column_sums, "available_threads", lambda: 4)
@@ -843,7 +846,7 @@ def test_no_more_threads_are_asked_for_than_there_are_jobs(monkeypatch):
     def work(part, start, stop, total):
         total[start:stop] += 1.0
 
-    # Three groups of columns
+    # three groups of columns
     assert_array_equal(column_sums.summed((33,), 1, 1, work), np.ones(33))
     assert_array_equal(column_sums.summed((33,), 9, 1, work), np.full(33, 9.0))  # nine parts
     assert asked == [3, 4]
@@ -855,7 +858,7 @@ def test_the_best_come_first_ties_in_their_order_and_what_has_no_score_last():
     assert_array_equal(best_first(values, large_is_good=False), [0, 4, 2, 3, 1])
 
 
-def test_how_many_features_may_be_asked_for():
+def test_how_many_features_may_be_requested():
     assert [wanted_count(asked, 5) for asked in (1, np.int8(5))] == [1, 5]
     for asked in (0, 6, -1):
         with pytest.raises(
@@ -867,10 +870,10 @@ def test_how_many_features_may_be_asked_for():
             wanted_count(asked, 5)
 
 
-def test_a_parameter_that_a_method_has_not_is_refused_with_those_it_has():
-    with pytest.raises(InputError, match="method_params may hold: nothing"):
+def test_an_unknown_parameter_is_refused_and_the_valid_ones_are_listed():
+    with pytest.raises(InputError, match="method_params may contain: nothing"):
         extra_options(scores.METHODS["variance"], {"power": 2})
-    with pytest.raises(InputError, match="method_params may hold: n_neighbors, bandwidth"):
+    with pytest.raises(InputError, match="method_params may contain: n_neighbors, bandwidth"):
         extra_options(scores.METHODS["laplacian"], {"power": 2})
     with pytest.raises(InputError, match="pass bandwidth= instead"):
         extra_options(scores.METHODS["laplacian"], {"bandwidth": 2}, elsewhere=["bandwidth"])
@@ -919,7 +922,7 @@ def test_pairs_that_labels_imply_count_once():
     check_forms(apart, V, X)
 
 
-def test_a_class_that_nobody_has_changes_nothing_when_classes_are_balanced():
+def test_a_class_without_members_changes_nothing_if_classes_are_balanced():
     X = np.random.default_rng(9).normal(size=(5, 3))
     P = np.array([[1.0, 0.0], [0.9, 0.1], [0.5, 0.5], [0.2, 0.8], [0.0, 1.0]])
     expected = oracle.weighted_laplacian_score(X, P, class_weight="balanced")
@@ -954,11 +957,11 @@ def test_a_correlation_with_three_classes_is_refused():
 
 
 def test_differences_of_no_pairs_and_of_no_columns():
-    rows, nobody = np.arange(6.0).reshape(3, 2), np.empty(0, dtype=np.int64)
-    assert list(row_differences(rows, nobody, nobody)) == []
+    rows, none = np.arange(6.0).reshape(3, 2), np.empty(0, dtype=np.int64)
+    assert list(row_differences(rows, none, none)) == []
     ((part, found),) = row_differences(rows[:, :0], np.array([0, 1]), np.array([1, 2]), spare=1)
     assert (part, found.shape) == (slice(0, 2), (3, 0))
-    assert_array_equal(plain_sums(rows, nobody, nobody, np.empty(0), 2), [0.0, 0.0])
+    assert_array_equal(plain_sums(rows, none, none, np.empty(0), 2), [0.0, 0.0])
 
 
 def test_means_alone_are_the_means_without_a_compiler_too(plain):
@@ -988,7 +991,7 @@ def test_groups_that_are_equal_inside_have_no_scatter_at_all(plain):
             assert_array_equal(found.scatter[1:], 0.0)
 
 
-def test_of_equal_magnitudes_the_upper_one_is_least_however_many_threads_look(monkeypatch):
+def test_of_equal_magnitudes_the_first_one_is_least_for_any_number_of_threads(monkeypatch):
     rows = np.array([[5.0, -2.0, 1.0], [2.0, 3.0, 4.0], [-2.0, 2.0, -1.0], [7.0, 9.0, 0.5]])
     monkeypatch.setattr(column_sums, "SHARED_FROM", 1)
     for n_threads in (1, 2, 4):
@@ -998,7 +1001,7 @@ def test_of_equal_magnitudes_the_upper_one_is_least_however_many_threads_look(mo
         )
 
 
-def test_moments_without_a_compiler_reach_all_columns_however_few_at_a_time(plain, monkeypatch):
+def test_moments_without_a_compiler_cover_all_columns_for_any_chunk_width(plain, monkeypatch):
     X = np.random.default_rng(13).normal(size=(3, 7))
     (block,) = MemoryTable(X).blocks()
     W = np.array([[0.5, 0.0], [0.25, 1.0], [0.0, 3.0]])
@@ -1037,7 +1040,8 @@ def test_threads_share_parts_or_whole_groups_of_columns(
         np.full(n_columns, n_parts * (n_parts + 1) / 2),
     )
     assert sorted(seen) == [(part, *ends) for part in range(n_parts) for ends in ranges]
-    monkeypatch.setattr(column_sums, "in_threads", None)  # a little less work, and nobody is called
+    # With slightly less work, no thread is started.
+    monkeypatch.setattr(column_sums, "in_threads", None)
     assert_array_equal(column_sums.summed((n_columns,), 1, 4, work), np.ones(n_columns))
 
 
@@ -1047,7 +1051,7 @@ def test_threads_share_parts_or_whole_groups_of_columns(
 )
 def test_one_weighting_is_itself_in_either_form(weights):
     found = dense_weighting(np.array(weights))
-    # Where most of them are zero
+    # Most of the weights are zero.
     assert sp.issparse(found) == (2 * np.count_nonzero(weights) < len(weights))
     assert_array_equal(found.toarray() if sp.issparse(found) else found, np.array(weights)[:, None])
 
@@ -1066,7 +1070,7 @@ def test_moments_of_a_table_that_lies_by_columns(form):
     held.columnwise = True
     assert len(held.column_groups()) > 1
     block = StoredTable(held).whole
-    held.read_rows = None  # nobody asks for rows
+    held.read_rows = None  # No rows are read.
     unit = 2.0**block.exponent
     weights = np.zeros((9, 3))
     weights[:, 0], weights[3:5, 1] = 0.01, [0.2, 0.3]
@@ -1081,7 +1085,7 @@ def test_moments_of_a_table_that_lies_by_columns(form):
         assert_array_equal(found.scatter[2], 0.0)
 
 
-def test_low_rank_energies_are_taken_of_as_many_columns_as_their_moments_have_room_for(monkeypatch):
+def test_low_rank_energies_are_computed_for_as_many_columns_as_fit_into_memory(monkeypatch):
     rng = np.random.default_rng(15)
     X, factor = rng.normal(size=(9, 7)), rng.random((9, 2))
     alike, apart = factor @ factor.T, factor @ factor[:, ::-1].T
@@ -1091,7 +1095,7 @@ def test_low_rank_energies_are_taken_of_as_many_columns_as_their_moments_have_ro
     )
     monkeypatch.setattr(sums, "BLOCK_ELEMENTS", 10)
     for graph, W, expected in (
-        (FactorGraph(factor), alike, [5, 2]),  # two moments of five columns are ten numbers
+        (FactorGraph(factor), alike, [5, 2]),  # Two moments of five columns are ten numbers.
         (CrossGraph(factor), apart, [5, 2]),
         (LiftedGraph(SparseGraph(5, *EDGES), MEMBER), expanded(1.0), [2, 2, 2, 1]),
     ):
@@ -1100,14 +1104,14 @@ def test_low_rank_energies_are_taken_of_as_many_columns_as_their_moments_have_ro
         assert widths == expected
 
 
-def test_who_is_linked_with_nobody_has_no_degree():
+def test_an_isolated_sample_has_degree_zero():
     assert_array_equal(FactorGraph([[1, 0], [0, 1], [0, 1]]).degree(), [0, 1, 1])
     assert_array_equal(CrossGraph([[1, 0], [1, 0]]).degree(), [0, 0])
     left = np.zeros((4, 4))
     left[2, 3] = left[3, 2] = 1.0
     graph = complete_graph(4) - SparseGraph.from_matrix(1.0 - np.eye(4) - left)
     check_forms(graph, left, np.array([[5.0, 1.0], [7.0, 0.0], [1.0, 2.0], [1.5, 4.0]]))
-    # The two that are linked are equal
+    # The two linked samples are equal.
     assert_allclose(graph.energy([[5.0], [7.0], [1.0], [1.0]]), [0.0], atol=1e-12)
 
 
@@ -1135,7 +1139,7 @@ def test_columns_are_scaled_alike_in_one_step_and_in_two(exponent):
         assert_array_equal(means(one, np.ones((one.n_samples, 1))), mean)
 
 
-def test_the_range_of_stored_columns_is_known_without_reading_them_again():
+def test_the_range_of_stored_columns_needs_no_second_reading():
     X = np.random.default_rng(16).normal(size=(5, 3)) * [1.0, 100.0, 0.01]
     held = Pretended(X, 4096)
     block = StoredTable(held).whole
@@ -1167,8 +1171,8 @@ def test_a_filled_block_that_just_fits_is_made_dense(monkeypatch):
     assert [block.is_sparse for block in MemoryTable(full, block_elements=3).blocks()] == [True] * 3
 
 
-def test_the_value_of_least_magnitude_is_not_fooled_by_small_whole_numbers():
-    X = np.array([[-128, 3], [5, -7]], dtype=np.int8)  # of which −128 has no magnitude
+def test_the_value_of_least_magnitude_is_right_for_small_integers():
+    X = np.array([[-128, 3], [5, -7]], dtype=np.int8)  # −128 has no magnitude in int8.
     assert_array_equal(blocks.extremes_of(X), [[-128, -7], [5, 3], [5, 3]])
 
 
@@ -1176,7 +1180,7 @@ def test_moments_of_a_table_that_lies_by_rows_need_no_columns():
     held = Pretended(np.array([[1.0, 2.0], [3.0, 2.5], [8.0, 6.0]]), 64)
     block = StoredTable(held).whole
     held.read_columns = None
-    # Around 4 and 3.5
+    # around 4 and 3.5
     assert_allclose(moments(block, np.ones((3, 1))).scatter[0] * 4.0**block.exponent, [26.0, 9.5])
 
 
@@ -1189,7 +1193,7 @@ def test_moments_of_a_table_that_lies_by_rows_need_no_columns():
         lambda X: Pretended(sp.csc_array(X), 64),
     ],
 )
-def test_projections_are_products_wherever_the_columns_lie(form, sparse_stays_sparse):
+def test_projections_are_products_for_any_memory_layout(form, sparse_stays_sparse):
     X, vector = (
         np.array([[4.0, 0.0, 9.0], [2.0, 3.0, 9.0], [8.0, 0.0, 9.0]]),
         np.array([1.0, -3.0, 2.0]),
@@ -1203,7 +1207,7 @@ def test_projections_are_products_wherever_the_columns_lie(form, sparse_stays_sp
 
 
 @pytest.mark.parametrize("light", [1e-9, 1e-20, 1e-200])
-def test_zeros_that_weigh_little_beside_what_is_stored_are_not_lost(light, sparse_stays_sparse):
+def test_zeros_with_little_weight_beside_stored_values_are_not_lost(light, sparse_stays_sparse):
     X = sp.csc_array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
     (block,) = MemoryTable(X).blocks()
     assert block.is_sparse
@@ -1213,7 +1217,7 @@ def test_zeros_that_weigh_little_beside_what_is_stored_are_not_lost(light, spars
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0])
-def test_one_weight_that_is_none_is_refused(wrong):
+def test_an_invalid_weight_is_refused(wrong):
     for graph in (FactorGraph, CrossGraph):
         with pytest.raises(InputError, match="must be finite and non-negative"):
             graph([[1.0], [wrong]])
@@ -1233,17 +1237,17 @@ def test_one_weight_that_is_none_is_refused(wrong):
         ([0, 1.5], [1, 2], "integer indices, got float64"),
     ],
 )
-def test_edges_that_are_none_are_refused(first, second, message):
+def test_invalid_edges_are_refused(first, second, message):
     with pytest.raises(InputError, match=message):
         SparseGraph(3, first, second)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize("unit", [1.0, 1e6, 1e-6])
-def test_a_weight_matrix_is_symmetric_as_far_as_its_largest_weight_tells(form, unit):
+def test_a_weight_matrix_is_symmetric_relative_to_its_largest_weight(form, unit):
     W = unit * np.array([[7.0, 1.0, 0.0], [1.0, 0.0, 0.5], [0.0, 0.5, 3.0]])
-    W[2, 1] += 1e-13 * unit  # rounding
-    # Without its diagonal
+    W[2, 1] += 1e-13 * unit  # within rounding error
+    # without its diagonal
     assert edges_of(SparseGraph.from_matrix(form(W))) == {(0, 1): unit, (1, 2): 0.5 * unit}
     W[2, 1] += 1e-10 * unit
     with pytest.raises(InputError, match="must be symmetric"):
@@ -1251,7 +1255,7 @@ def test_a_weight_matrix_is_symmetric_as_far_as_its_largest_weight_tells(form, u
     assert edges_of(SparseGraph.from_matrix(form(np.zeros((3, 3))))) == {}
 
 
-def test_graphs_of_different_samples_are_neither_added_nor_taken_away():
+def test_graphs_of_different_samples_are_neither_added_nor_subtracted():
     three, four = complete_graph(3), complete_graph(4)
     for together in (lambda: four + three, lambda: four - three):
         with pytest.raises(InputError, match="same samples, got 4 and 3 samples"):
@@ -1296,7 +1300,7 @@ def test_some_columns_of_a_table_are_a_table(form, elements):
         assert_array_equal(
             (values + block.shift) * 2.0**block.exponent, X[:, [2, 0]][:, block.start : block.stop]
         )
-    # By 1, 3 and 9
+    # multiplied by 1, 3 and 9
     divided = table.divided(np.array([1, 0, 3]), np.array([0.5, 3.0, 1.125])).matrix
     assert_array_equal(divided.toarray() if sp.issparse(divided) else divided, X / [1.0, 3.0, 9.0])
 
@@ -1314,7 +1318,7 @@ def test_the_size_of_a_table():
 
 
 @pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", ">f4"])
-def test_whether_all_is_finite_is_told_of_numbers_in_any_order_of_bytes(dtype):
+def test_finiteness_is_determined_for_any_byte_order(dtype):
     X = np.arange(6.0).reshape(3, 2).astype(dtype)
     assert MemoryTable.trusted(X, None)._all_finite(X) is True
     for wrong in (np.inf, -np.inf, np.nan):
@@ -1328,7 +1332,7 @@ def test_a_sparse_column_longer_than_a_block_is_one():
 
 
 def test_the_bandwidth_of_constraints_is_the_mean_of_the_squared_lengths():
-    """Of points at 0, 1 and 3: neighbours 0–1 and 1–2, and a must-linked pair 0–2."""
+    """The points are at 0, 1 and 3, with the neighbours 0–1 and 1–2 and the must-link pair 0–2."""
     table, known = (
         MemoryTable(np.array([[0.0], [1.0], [3.0]])),
         Supervision.from_pairs(3, [(0, 2)], []),
@@ -1346,9 +1350,9 @@ def test_the_nearest_labelled_samples_begin_with_those_of_equal_target():
     assert_array_equal(builders.nearest_labeled(runs, runs.gap**2, 2), [[0.0, 4.0], [4.0, 4.0]])
 
 
-def test_at_the_very_reach_only_as_many_unlabelled_neighbours_as_places_are_left():
-    """Two labelled samples far apart; of the first, sample 5 is nearer than 6 and 7, which tie;
-    of the second, all are far.
+def test_at_the_largest_distance_only_the_free_places_go_to_unlabelled_neighbours():
+    """Two labelled samples are far apart. For the first one, sample 5 is closer than 6 and 7, which
+    tie. For the second one, all are far.
     """
     runs = target_runs(np.array([0.0, 10.0]), 2)
     near = np.array([[5, 6, 7], [5, 6, 7]])
@@ -1357,26 +1361,28 @@ def test_at_the_very_reach_only_as_many_unlabelled_neighbours_as_places_are_left
         np.array([2, 3]), runs, runs.gap**2, near, squared, k=2
     )
     assert [part.tolist() for part in to_unlabeled] == [[2, 2, 3], [5, 6, 5], [1.0, 4.0, 200.0]]
-    # The first run is a neighbour of the second
+    # The first run is a neighbour of the second.
     assert [part.tolist() for part in to_labeled] == [[3], [2], [100.0]]
 
 
 def test_small_degrees_are_degrees():
-    """A graph whose degrees are all below 1 has as many eigenvectors as one of heavier edges."""
+    """A graph with all degrees below 1 has the same number of eigenvectors as one with heavier
+    edges.
+    """
     W = np.full((6, 6), 0.01) - 0.01 * np.eye(6)
     values, _ = _Spectrum(SparseGraph.from_matrix(W), 1, 4).pairs
-    # Of the complete graph: 0, and n / (n - 1)
+    # The complete graph has the eigenvalues 0 and n / (n - 1).
     assert_allclose(np.sort(values), [0, 1.2, 1.2, 1.2], atol=1e-12)
 
 
-def test_blocks_wider_than_what_is_done_at_a_time(monkeypatch):
+def test_blocks_wider_than_one_chunk(monkeypatch):
     X, y = np.random.default_rng(11).normal(size=(20, 5)), np.arange(20) % 2
     expected = oracle.relieff_score(X, y, n_neighbors=3)
     monkeypatch.setattr(labels, "CACHED_ELEMENTS", 2)
     assert_allclose(scores.relieff_score(X, y, n_neighbors=3), expected, rtol=1e-12)
 
 
-def test_classes_that_a_part_of_the_samples_does_not_have_do_not_count():
+def test_classes_missing_from_a_part_of_the_samples_do_not_count():
     known = Supervision.from_labels(["a", "b", "c", "a", "c"])[np.array([0, 2, 3, 4])]
     assert_array_equal(known.codes, [0, 2, 0, 2])
     _, codes, n_classes = labels.labeled_part(MemoryTable(np.arange(4.0)[:, None]), known)
@@ -1384,21 +1390,21 @@ def test_classes_that_a_part_of_the_samples_does_not_have_do_not_count():
     assert n_classes == 2
 
 
-def test_one_class_that_is_left_of_several_has_no_cannot_linked_pair():
+def test_one_remaining_class_has_no_cannot_linked_pair():
     known = Supervision.from_labels(["a", "b", "b", "b"])[np.array([1, 2, 3])]
     assert_array_equal(known.codes, [1, 1, 1])
     with pytest.raises(InputError, match="there is no cannot-linked pair"):
         pairs.need_both_kinds(known)
 
 
-def test_the_hint_about_y_is_for_those_who_gave_one():
+def test_the_hint_about_y_appears_only_if_y_was_given():
     only_pairs, labelled = (
         Supervision.from_pairs(3, [(0, 1)], []),
         Supervision.from_labels([0, 1, 1]),
     )
-    with pytest.raises(InputError, match=r"only pairs are known of the samples\.$"):
+    with pytest.raises(InputError, match=r"but only pairs are available\.$"):
         METHODS["fisher"].check_knowledge(only_pairs)
     with pytest.raises(
-        InputError, match=r"only labels are known of the samples; target_type= says what y is\.$"
+        InputError, match=r"but only labels are available; target_type= sets the kind of y\.$"
     ):
         METHODS["supervised_laplacian"].check_knowledge(labelled)

@@ -1,6 +1,4 @@
-"""Mutual information: the parts against their naive versions, ties included, and what it should
-say of plain cases.
-"""
+"""Mutual information: its parts against naive versions, including ties, and simple known cases."""
 
 from __future__ import annotations
 
@@ -33,8 +31,8 @@ def test_distance_to_the_kth_neighbor(values, k):
 
 @given(values=vectors, seed=st.integers(0, 99), scale=st.sampled_from([1.0, 0.1, 1 / 3, 1e-9]))
 def test_count_within_a_radius_is_by_differences(values, seed, scale):
-    """Values such as 0.1 · 3 make every border a close call; each must be decided by the
-    difference itself.
+    """Values such as 0.1 · 3 lie very close to each interval end. The difference itself must
+    decide.
     """
     values = values * scale + 0.7
     radius = np.abs(values - np.random.default_rng(seed).permutation(values))
@@ -42,9 +40,9 @@ def test_count_within_a_radius_is_by_differences(values, seed, scale):
     assert_array_equal(_count_within(values, radius), expected)
 
 
-def test_a_copy_of_the_classes_tells_all_of_them():
-    """A feature equal to the class code: every neighbour coincides, and the information is the
-    entropy, up to digamma for log.
+def test_a_copy_of_the_classes_has_all_their_information():
+    """For a feature equal to the class code, all neighbours coincide. The information is the
+    entropy, with digamma in place of log.
     """
     codes = np.repeat([0, 1], 500)
     assert information_with_classes(codes.astype(float), codes, 3) == pytest.approx(
@@ -52,7 +50,7 @@ def test_a_copy_of_the_classes_tells_all_of_them():
     )
 
 
-def test_discrete_noise_tells_nothing():
+def test_discrete_noise_has_no_information():
     rng = np.random.default_rng(0)
     codes, noise = rng.integers(0, 3, 3000), rng.integers(0, 4, 3000).astype(float)
     assert information_with_classes(noise, codes, 3) < 0.01
@@ -65,5 +63,5 @@ def test_gaussian_pair_has_the_information_of_its_correlation():
     assert information_with_target(x, y, 3) == pytest.approx(-0.5 * math.log(1 - 0.64), abs=0.05)
 
 
-def test_classes_of_one_sample_say_nothing():
+def test_classes_of_one_sample_are_left_out():
     assert information_with_classes(np.arange(4.0), np.arange(4), 3) == 0.0

@@ -1,4 +1,4 @@
-"""Every registered method × every law it declares, and laws that hold for all."""
+"""Every registered method with every law that it declares, and laws that hold for all methods."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def values(
 
 
 def knowledge(method: Method, problem: Problem) -> list[Supervision]:
-    """Each kind of knowledge that the method uses, or none if it needs none."""
+    """Return each kind of supervision that the method uses, or none if it needs none."""
     kinds = [
         kind
         for kind in method.uses
@@ -49,14 +49,16 @@ def assert_same(one: np.ndarray, other: np.ndarray) -> None:
 
 
 def check_shift(method: Method, problem: Problem) -> None:
-    shift = np.arange(problem.X.shape[1]) * 3.0 - 4.0  # exact on the grid of the problems
+    # The shift is exact on the grid of the problems.
+    shift = np.arange(problem.X.shape[1]) * 3.0 - 4.0
     for known in knowledge(method, problem):
         assert_same(values(method, problem.X + shift, known), values(method, problem.X, known))
 
 
 def check_scale(method: Method, problem: Problem) -> None:
-    """Each column by its own factor; where distances matter, all by one factor, together with
-    all they are compared with.
+    """Scale each column by a separate factor.
+
+    If distances matter, all columns and the values they are compared with get the same factor.
     """
     for known in knowledge(method, problem):
         plain = values(method, problem.X, known)
@@ -64,7 +66,7 @@ def check_scale(method: Method, problem: Problem) -> None:
             factors = np.array([0.1, 3.0, 1e6, 1 / 7, 1.0])[: problem.X.shape[1]]
             assert_same(values(method, problem.X * factors, known), plain)
             continue
-        # Exact on the grid, so that ties stay ties
+        # The factor is exact on the grid, so ties remain ties.
         targets = None if known.targets is None else 3.0 * known.targets
         scaled = Supervision(
             len(known),
@@ -110,7 +112,8 @@ def check_sparse(method: Method, problem: Problem) -> None:
         plain = values(method, problem.X, known)
         for container in (sp.csr_array, sp.csc_array, sp.coo_matrix):
             assert_same(values(method, container(problem.X), known), plain)
-        with pytest.MonkeyPatch.context() as patch:  # and where a well-filled block is made dense
+        # Test also a well-filled block, which is made dense.
+        with pytest.MonkeyPatch.context() as patch:
             patch.setattr(columns, "DENSE_FROM", 0.3)
             assert_same(values(method, sp.csr_array(problem.X), known), plain)
 
@@ -137,10 +140,10 @@ CHECKS = {
 DECLARED = [(method, law) for method in METHODS for law in sorted(METHODS[method].laws)]
 
 
-def test_every_law_has_a_check_and_no_method_is_left_out():
+def test_every_law_has_a_check_and_every_method_is_covered():
     assert set(CHECKS) == set(LAWS)
     assert len(METHODS) == 15
-    # All fifteen methods obey all seven laws, but for the variance, which keeps the units of its
+    # All fifteen methods obey all seven laws, except the variance, which keeps the units of its
     # feature.
     assert len(DECLARED) == 15 * 7 - 1
     assert METHODS["variance"].laws == set(LAWS) - {"scale"}
@@ -149,7 +152,7 @@ def test_every_law_has_a_check_and_no_method_is_left_out():
 @pytest.mark.parametrize(("name", "law"), DECLARED)
 @given(data=st.data())
 def test_obeys_its_laws(name, law, data):
-    # Ties are broken by the order of rows, and only that law must not meet them.
+    # Ties are broken by row order, so only the test of that law must avoid them.
     problem = data.draw(problems(ties=law != "row order"))
     CHECKS[law](METHODS[name], problem)
 
@@ -168,8 +171,8 @@ def knowledge_of_the_default(problem: Problem) -> list[Supervision]:
 @pytest.mark.slow
 @given(problem=problems(ties=False, min_samples=8))
 def test_the_default_obeys_the_same_laws(problem):
-    """In general position, since ridge regression and the classes it predicts have ties of their
-    own.
+    """The problems are in general position, because ridge regression and its predicted classes can
+    have further ties.
     """
     X, p = problem.X, problem.X.shape[1]
     order = np.random.default_rng(len(X)).permutation(len(X))
@@ -186,19 +189,19 @@ def test_the_default_obeys_the_same_laws(problem):
             assert_allclose(found.scores_, plain.scores_, rtol=1e-6, atol=1e-9)
             assert_allclose(found.relevance_, plain.relevance_, rtol=1e-6, atol=1e-9)
             assert_array_equal(found.ranking_, plain.ranking_)
-        # Unscaled, since of two standardised columns each explains as much as the other, and the
-        # first is taken.
+        # The columns are not scaled. Two standardised columns would explain each other equally, and
+        # the first would be selected.
         plain, turned = default(X, known, scale=None), default(X[:, ::-1], known, scale=None)
         assert_allclose(turned.scores_[::-1], plain.scores_, rtol=1e-6, atol=1e-9)
-        # Columns that matter alike, such as not at all, come in their order
+        # Columns with equal relevance, such as zero, stay in column order.
         if (plain.relevance_ > 0).all():
             assert_array_equal(turned.ranking_[::-1], plain.ranking_)
 
 
 @given(problem=problems(ties=True))
-def test_the_default_ranks_whatever_it_gets(problem):
-    """Constants last and only they without a score, shares from 0 to 1, and of copies never both
-    before what says more.
+def test_the_default_ranks_any_table(problem):
+    """Constant columns are last and have no score. Shares lie in [0, 1]. Two copies are never both
+    selected before a column that adds more.
     """
     X = np.concatenate([problem.X, problem.X[:, :1], np.full((len(problem.X), 1), 0.3)], axis=1)
     constant = X.min(axis=0) == X.max(axis=0)
@@ -213,7 +216,7 @@ def test_the_default_ranks_whatever_it_gets(problem):
         assert set(np.flatnonzero(constant)) == set(
             np.argsort(sieve.ranking_)[X.shape[1] - constant.sum() :]
         )
-        if not constant[0]:  # the last but one repeats it
+        if not constant[0]:  # The last but one column repeats it.
             assert sieve.ranking_[0] < sieve.ranking_[-2]
             assert_allclose(sieve.scores_[-2], sieve.scores_[0], rtol=1e-9)
         whole = default((4 * problem.X).astype(np.int64), known)
@@ -222,7 +225,7 @@ def test_the_default_ranks_whatever_it_gets(problem):
 
 @pytest.mark.parametrize("name", METHODS)
 @given(problem=problems(ties=True))
-def test_leaves_its_input_alone(name, problem):
+def test_does_not_change_its_input(name, problem):
     method = METHODS[name]
     for known in knowledge(method, problem):
         X = problem.X.copy()
@@ -281,7 +284,7 @@ def test_integers_give_what_floats_give(name, problem):
 )
 @given(problem=problems(ties=True))
 def test_laplacian_scores_lie_from_0_to_2_per_factor(name, problem):
-    """A negative Laplacian score proves a bug; several peers have it."""
+    """A negative Laplacian score proves a bug. Several other libraries have this bug."""
     for known in knowledge(METHODS[name], problem):
         found = values(METHODS[name], problem.X, known)
         found = found[~np.isnan(found)]
@@ -300,8 +303,8 @@ COPIED = [
 
 @pytest.mark.parametrize(("name", "options"), COPIED)
 def test_copies_have_the_same_bits_whatever_columns_are_beside_them(name, options):
-    """Products and sums of several columns at once may round the last few of them otherwise, and
-    so may a block of one column.
+    """Products and sums of several columns may round the last few columns differently. A block of
+    one column may do so as well.
     """
     rng = np.random.default_rng(0)
     n = 250
@@ -309,7 +312,7 @@ def test_copies_have_the_same_bits_whatever_columns_are_beside_them(name, option
     for n_others in range(1, 12):
         column, others = rng.normal(size=(n, 1)), rng.normal(size=(n, n_others))
         X = np.concatenate([column, others, column, column], axis=1)
-        # In one block, and with a block of its own for the last
+        # in one block, and with a separate block for the last column
         for width in (X.shape[1], X.shape[1] - 1):
             found = values(METHODS[name], X, labels, block_elements=width * n, **options)
             assert len(set(found[[0, -2, -1]].tolist())) == 1

@@ -1,4 +1,4 @@
-"""Offsets, scales and extreme values change nothing that they should not change."""
+"""Offsets, scales and extreme values do not change results that must not depend on them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_an_offset_of_1e8_in_float64(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_an_offset_of_1e4_in_float32(name):
-    # So that adding the offset loses nothing of the data themselves
+    # The values are chosen so that adding the offset loses no digits of the data.
     X = np.rint(RNG.normal(size=(N, 6)) * 256) / 256
     shifted = (X + 1e4).astype(np.float32)
     assert_array_equal(shifted.astype(np.float64) - 1e4, X)
@@ -83,10 +83,8 @@ def test_features_of_all_scales_keep_their_scores_where_no_distance_is_taken(nam
 
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
-def test_the_front_door_takes_any_scale(name, exponent):
-    """In whatever unit all features are, answers are the same; squares of their numbers would
-    over- or underflow.
-    """
+def test_the_public_functions_accept_any_scale(name, exponent):
+    """The results are the same in any common unit, although squares would overflow or underflow."""
     X = RNG.normal(size=(N, 5))
     if name == "variance":
         pytest.skip("the variance keeps the units of its feature, and 2**2000 is no number")
@@ -102,10 +100,8 @@ def test_the_front_door_takes_any_scale(name, exponent):
 @pytest.mark.parametrize("redundancy", ["explain", "correlation"])
 @pytest.mark.parametrize("kind", ["nothing", *KNOWN])
 @pytest.mark.parametrize("exponent", [-1000, -500, 500, 1000])
-def test_a_search_takes_any_scale(exponent, kind, redundancy):
-    """Powers of two are exact, so that a table in another unit, or a target in another, is the
-    same to the last bit.
-    """
+def test_a_search_accepts_any_scale(exponent, kind, redundancy):
+    """Powers of two are exact, so a table or a target in another unit gives bitwise equal results."""
     X, known = np.random.default_rng(3).normal(size=(N, 5)), KNOWN.get(kind, Supervision.nothing(N))
     other = (
         known if known.targets is None else Supervision.from_targets(np.ldexp(TARGETS, exponent))
@@ -120,7 +116,7 @@ def test_a_search_takes_any_scale(exponent, kind, redundancy):
 
 
 @pytest.mark.parametrize("kind", ["nothing", *KNOWN])
-def test_the_default_standardises_what_has_a_unit_of_its_own_and_shifts_nothing(kind):
+def test_the_default_standardises_columns_with_separate_units_and_shifts_nothing(kind):
     X, known = np.random.default_rng(4).normal(size=(N, 5)), KNOWN.get(kind, Supervision.nothing(N))
     plain = GraphSieve(scale="standard", n_features_to_select=4).fit(X, supervision=known)
     for factors in ([1e-12, 1.0, 1e12, 1e3, 1.0], [1e-300, 1.0, 1e300, 1e3, 1.0]):
@@ -136,27 +132,27 @@ def test_the_default_standardises_what_has_a_unit_of_its_own_and_shifts_nothing(
 
 
 def test_columns_of_vanishing_size_explain_as_much_as_their_direction_does():
-    """By hand: all there is to explain is the first column, and of that any column explains its
-    squared correlation.
+    """By hand: the first column is all there is to explain. Each column explains its squared
+    correlation with it.
     """
     X = np.random.default_rng(5).normal(size=(N, 3))
     X = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 2]]) * [1e300, 1.0, 1e-300, 1e-300]
-    # a warning that columns are constant would be an error
+    # A warning about constant columns would be an error.
     sieve = GraphSieve(scale=None, n_features_to_select=3).fit(X)
     expected = np.corrcoef((X * [1e-300, 1.0, 1e300, 1e300]).T)[0] ** 2
     assert_allclose(sieve.scores_, expected, rtol=1e-9)
     assert sieve.ranking_[0] == 1
-    assert sieve.ranking_[2] == 4  # a copy, in however small a unit
+    assert sieve.ranking_[2] == 4  # a copy in a very small unit
     assert sieve.redundancy_[2] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("shape", [(17, 5), (9, 30)])
-def test_what_rounding_leaves_chooses_nothing(shape):
-    """One column is all there is to explain, or all that a target is: once it is chosen, none of
-    the others is.
+def test_rounding_errors_do_not_select_columns(shape):
+    """A single column is all there is to explain, or equals the target. Once it is selected, no
+    other column is.
     """
     X = np.random.default_rng(6).normal(size=shape)
-    # The others by what they would have explained alone
+    # The others are ordered by what they would have explained alone.
     expected = np.argsort(-(np.corrcoef(X.T)[3] ** 2)).tolist()
     for seed in range(20):
         rows = np.random.default_rng(seed).permutation(shape[0])
@@ -176,8 +172,8 @@ def test_what_rounding_leaves_chooses_nothing(shape):
 
 @pytest.mark.parametrize("exponent", [-1000, -600, 600, 1000])
 def test_targets_and_features_of_wildly_different_size(exponent):
-    """Where one dwarfs the other, it no longer matters by how much: as at 2**200, where the
-    formula itself can be evaluated.
+    """If one is far larger than the other, the ratio no longer matters. The result is that at
+    2**200, where the formula can still be evaluated.
     """
     X, sign = RNG.normal(size=(N, 4)), 1 if exponent > 0 else -1
     with warnings.catch_warnings():
@@ -191,14 +187,14 @@ def test_targets_and_features_of_wildly_different_size(exponent):
     assert_allclose(found, expected, rtol=1e-9)
 
 
-def test_a_variance_that_is_no_number_is_refused():
+def test_a_variance_that_overflows_is_refused():
     with pytest.raises(ValueError, match=r"column 1 exceeds the largest number"):
         scores.variance_score([[1.0, 1e300], [2.0, -1e300]])
 
 
 def test_an_isolated_outlier_costs_the_others_no_digits():
-    """A value of 1e14 beside values near 1: subtracting it, or a mean with it, would leave two
-    digits of the rest.
+    """A value of 1e14 occurs beside values near 1. Subtracting it, or a mean that contains it,
+    would leave two digits of the others.
     """
     X = RNG.normal(size=(N, 3))
     with_outlier = np.concatenate([np.full((1, 3), 1e14), X])

@@ -1,4 +1,4 @@
-"""Every public score equals the formula in `oracle`, in every container and layout."""
+"""Every public score equals the formula in `oracle`, in every container and memory layout."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ CONTAINERS = {
 }
 pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")
 
-# (name, positional arguments beside X, keywords); bandwidths are large enough for distances to
-# matter.
+# Each case has a name, the positional arguments after X, and keywords. The bandwidths are large
+# enough for distances to matter.
 CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("laplacian_score", lambda q: (), {}),
     ("laplacian_score", lambda q: (), {"n_neighbors": 1, "bandwidth": 7.0}),
@@ -83,7 +83,7 @@ CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("lsdf_score", lambda q: (q.labels,), {}),
     ("lsdf_score", lambda q: (q.labels,), {"n_neighbors": 2, "same_class_weight": 3.0}),
 ]
-# The estimators of mutual information are defined for values in general position only.
+# The estimators of mutual information are defined only for values in general position.
 TIE_FREE_CASES: list[tuple[str, Any, dict[str, Any]]] = [
     ("mutual_information_score", lambda q: (q.labels,), {}),
     (
@@ -130,7 +130,8 @@ def test_equals_the_formula_in_general_position(problem, container, case):
 @pytest.mark.parametrize("n_components", [1, 2, 5, 12])
 @given(problem=problems(ties=False, min_samples=14))
 def test_phi3_with_some_eigenvectors_equals_the_dense_eigenproblem(problem, n_components):
-    # Ten neighbours of at most twenty and a wide kernel: one component, eigenvalues apart.
+    # With ten neighbours of at most twenty and a wide kernel, there is one component and the
+    # eigenvalues are distinct.
     keywords = {"form": "phi3", "n_neighbors": 10, "bandwidth": 50.0, "n_components": n_components}
     ours = scores.spec_score(problem.X, **keywords)
     assert_allclose(ours, oracle.spec_score(problem.X, **keywords), rtol=1e-7, atol=1e-9)
@@ -138,23 +139,23 @@ def test_phi3_with_some_eigenvectors_equals_the_dense_eigenproblem(problem, n_co
 
 @pytest.mark.parametrize("n_components", [3, 4, 7])
 @given(seed=st.integers(0, 99))
-def test_phi3_where_the_graph_falls_into_three_components(n_components, seed):
-    """The eigenvalue 0 comes three times there, and an iteration may miss copies of an
-    eigenvalue.
-    """
+def test_phi3_of_a_graph_with_three_components(n_components, seed):
+    """The eigenvalue 0 occurs three times. An iterative solver may miss copies of an eigenvalue."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(24, 4)) + 100.0 * np.repeat([0, 1, 2], [6, 8, 10])[:, None]
     keywords = {"form": "phi3", "n_neighbors": 4, "bandwidth": 50.0, "n_components": n_components}
     assert_allclose(
         scores.spec_score(X, **keywords), oracle.spec_score(X, **keywords), rtol=1e-7, atol=1e-9
     )
-    with pytest.raises(InputError, match="falls into 3 components"):
+    with pytest.raises(InputError, match="has 3 connected components"):
         scores.spec_score(X, form="phi3", n_neighbors=4, bandwidth=50.0, n_components=2)
 
 
 @pytest.mark.parametrize("doubt", [1e-3, 1e-8, 1e-12])
-def test_nearly_sure_experts_of_one_class_cost_no_digits(doubt):
-    """Against exact fractions: 1 − P Pᵀ taken as a difference would leave few digits of it."""
+def test_nearly_certain_probabilities_of_one_class_lose_no_digits(doubt):
+    """The expected values are exact fractions. Computing 1 − P Pᵀ as a difference would lose most
+    digits.
+    """
     rng = np.random.default_rng(0)
     second = [Fraction(float(value)) for value in doubt * rng.random(12)]
     P = [(1 - value, value) for value in second]
@@ -165,11 +166,11 @@ def test_nearly_sure_experts_of_one_class_cost_no_digits(doubt):
     ours = scores.weighted_laplacian_score(
         np.array(f, dtype=float)[:, None], np.array(P, dtype=float)
     )
-    # Storing 1 − ε in a float rounds ε by up to 1e-16, which is all that may be lost.
+    # Storing 1 − ε as a float rounds ε by up to 1e-16. This is the only loss that is allowed.
     assert_allclose(ours, float(within / apart), rtol=1e-9 + 1e-15 / doubt)
 
 
-def test_scores_together_are_those_of_each_alone_after_one_search(monkeypatch):
+def test_scores_together_equal_single_scores_after_one_search(monkeypatch):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(60, 7)), rng.integers(3, size=60)
     y[::4] = -1
@@ -205,18 +206,18 @@ def test_scores_together_are_those_of_each_alone_after_one_search(monkeypatch):
         (["laplacean"], "did you mean 'laplacian'"),
         ({"laplacian": {"n_neighbours": 3}}, "no parameter 'n_neighbours'"),
         ({"laplacian": {"n_neighbors": 0}}, "n_neighbors"),
-        ({"laplacian": {"neighbors": "exact"}}, "neighbors is given once"),
+        ({"laplacian": {"neighbors": "exact"}}, "neighbors applies to all methods"),
         (["auto"], "methods must be some of laplacian"),
         ({"laplacian": 3}, "the parameters of 'laplacian' must be a dict"),
         (["fisher"], "needs labels"),
     ],
 )
-def test_scores_together_refuse_what_they_cannot_use(methods, complaint):
+def test_scores_together_refuse_unusable_input(methods, complaint):
     with pytest.raises((ValueError, TypeError), match=complaint):
         scores.score_together(np.eye(4), methods)
     with pytest.raises(TypeError, match="from_labels"):
         scores.score_together(np.eye(4), ["fisher"], supervision=[0, 0, 1, 1])
-    with pytest.raises(ValueError, match="none of the methods looks for neighbours"):
+    with pytest.raises(ValueError, match="none of the methods uses neighbours"):
         scores.score_together(np.eye(4), ["variance"], neighbors="exact")
     with pytest.raises(ValueError, match="from_targets"):
         scores.score_together(

@@ -1,5 +1,6 @@
-"""How many features: the truth of the papers' problems, noise, copies, and every formula against
-its slow form.
+"""Tests of the number of features: problems with a known answer, noise, copies, and formulas.
+
+Each formula is compared with a slow direct computation.
 """
 
 from __future__ import annotations
@@ -46,9 +47,7 @@ PROBLEMS = {
 
 
 def greedy_order(X, mask):
-    """The column that explains most of what is left of the columns that matter, again and again:
-    slow and dense.
-    """
+    """Select repeatedly the column that explains most of the remaining variance; slow and dense."""
     residuals = X - X.mean(axis=0)
     left, order = list(np.flatnonzero(mask)), []
     while left:
@@ -68,7 +67,7 @@ def greedy_order(X, mask):
 
 
 def counted(X, known, **options):
-    """The count along the greedy order, on columns of deviation 1."""
+    """Return the count along the greedy order, on columns with standard deviation 1."""
     deviation = X.std(axis=0)
     scaled = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     table = MemoryTable(scaled)
@@ -86,13 +85,13 @@ def everything_known(data):
     )
 
 
-# ---- the bar: within 20 % of the truth
+# ---- Accuracy: within 20 % of the true number
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_within_a_fifth_of_the_truth_with_all_labels(name):
     n_seeds = 5 if name == "waveform" else 20
-    # Seeds that played no part in choosing the constants (those were below 100).
+    # These seeds were not used to choose the constants; seeds below 100 were.
     found = []
     for seed in range(5000, 5000 + n_seeds):
         data = PROBLEMS[name](random_state=seed)
@@ -109,10 +108,10 @@ def test_within_a_fifth_of_the_truth_without_labels_where_columns_depend_on_each
     assert np.abs(np.array(found) - 19).mean() <= 0.2 * 19
 
 
-# ---- noise
+# ---- Noise
 
 
-def test_noise_is_rarely_said_to_matter():
+def test_noise_is_rarely_reported_to_matter():
     rng = np.random.default_rng(1)
     claims = np.zeros(3)
     for _ in range(60):
@@ -123,28 +122,29 @@ def test_noise_is_rarely_said_to_matter():
             Supervision.from_targets(rng.standard_normal(60)),
         )
         claims += [columns_that_matter(table, known).mask.any() for known in kinds]
-    # A labelled table has two tests at 5 % each, so 10 %; 60 · 0.1 + 3 standard deviations is 13.
+    # A labelled table gets two tests at 5 % each, so 10 % in total. The limit 13 is 60 · 0.1 plus
+    # three standard deviations.
     assert claims.max() <= 13
 
 
-def test_noise_counts_next_to_nothing_and_says_so():
+def test_noise_has_a_count_near_zero_and_the_reason_states_it():
     rng = np.random.default_rng(0)
     found = [counted(rng.standard_normal((80, 20)), Supervision.nothing(80)) for _ in range(20)]
-    # One table in twenty may look otherwise; more than five of twenty would happen once in three
-    # thousand times.
+    # One table in twenty may appear to have structure. More than five of twenty have a probability
+    # of 1 in 3000.
     nothing = [count for count in found if count.rule == "nothing"]
     assert len(nothing) >= 15
     assert max(count.n for count in found) <= 4
     assert {(count.n, count.reason) for count in nothing} == {
         (
             0,
-            "nothing is known of the samples and none of 20 columns shares more with the others "
-            "than chance allows",
+            "No supervision was used. None of 20 columns is associated with the other columns "
+            "(false discovery rate 5 %).",
         )
     }
 
 
-def test_rare_words_that_happen_to_meet_are_no_structure():
+def test_rare_words_that_coincide_by_chance_are_no_structure():
     rng = np.random.default_rng(0)
     for _ in range(10):
         words = (rng.random((62, 300)) < 0.03).astype(float)
@@ -162,8 +162,8 @@ def test_p_values_of_null_columns_are_no_smaller_than_they_should_be(classes):
             rng.integers(0, 3, (40, 2000)),
         ]
     )
-    # The first column is what is known, so that somebody is named and the p-values are those of the
-    # relevance.
+    # The first column is nearly the supervision itself. It passes the relevance test, so the
+    # p-values are those of that test.
     X = np.column_stack([y + 0.01 * rng.standard_normal(40), null])
     found = columns_that_matter(
         MemoryTable(X), Supervision.from_labels(y) if classes else Supervision.from_targets(y)
@@ -174,7 +174,7 @@ def test_p_values_of_null_columns_are_no_smaller_than_they_should_be(classes):
 
 
 def blocks_and_noise(n_blocks):
-    """Thirty columns in blocks of correlation 0.8, and nine times as many of noise."""
+    """Thirty columns in blocks with correlation 0.8, and nine times as many noise columns."""
 
     def draw(rng):
         base = np.repeat(rng.standard_normal((100, n_blocks)), 30 // n_blocks, axis=1)
@@ -213,7 +213,7 @@ def test_few_of_the_columns_named_without_labels_are_noise_however_the_others_de
     assert (np.concatenate(null_p_values) <= 0.001).sum() <= so_far_out + 4 * np.sqrt(so_far_out)
 
 
-# ---- formulas
+# ---- Formulas
 
 
 def chance_of_a_direction(level, others):
@@ -256,7 +256,7 @@ def test_rotation_tail_is_near_the_integral(alike):
 @pytest.mark.parametrize("p_value", [0.9, 0.5, 0.1, 0.01, 1e-4, 1e-8])
 def test_rotation_tail_of_copies_is_that_of_one_correlation(p_value):
     n, copies = 40, 7
-    # Of the squared length of a random direction in n dimensions along one axis
+    # Quantile of the squared coordinate of a random direction along one axis in n dimensions.
     share = beta.isf(p_value, 0.5, (n - 1) / 2)
     axis, column = np.eye(n)[0], np.r_[np.sqrt(share), np.sqrt(1 - share), np.zeros(n - 2)]
     eigenvalues, directions = np.linalg.eigh(
@@ -402,7 +402,7 @@ def test_leave_one_out_errors_are_those_of_refitting(classes):
     )
 
 
-# ---- redundancy
+# ---- Redundancy
 
 
 def test_copies_do_not_raise_the_count():
@@ -419,7 +419,7 @@ def test_a_hundred_copies_of_one_column_are_one():
     assert (found.n, found.rule) == (1, "explained")
 
 
-def test_reasons_speak_of_one_column_as_of_one():
+def test_reasons_use_the_singular_for_one_column():
     rng = np.random.default_rng(14)
     y = np.arange(60) % 2
     # The second column is the same in both classes.
@@ -427,29 +427,28 @@ def test_reasons_speak_of_one_column_as_of_one():
     found = columns_that_matter(MemoryTable(X), Supervision.from_labels(y))
     given = Mattering(np.array([True, False]), found.p_values, "relevance", "given")
     alone = count_features(MemoryTable(X), Supervision.from_labels(y), [0], mattering=given)
-    assert found.reason == "1 of 2 columns varies with the labels more than chance allows"
-    assert alone.reason == "given; the first explains 100 % of it"
+    at_rate = "(false discovery rate 5 %)."
+    assert found.reason == f"1 of 2 columns is associated with the labels {at_rate}"
+    assert alone.reason == "given"
     copies = counted(X[:, [0, 0]], Supervision.from_labels(y))
-    assert (
-        copies.reason
-        == "2 of 2 columns vary with the labels more than chance allows; the first explains 100 % "
-        "of them"
+    assert copies.reason == (
+        f"2 of 2 columns are associated with the labels {at_rate} The first explains 100 % of "
+        "their variance."
     )
     single = columns_that_matter(MemoryTable(X[:, 1:]), Supervision.nothing(60))
-    assert (
-        single.reason
-        == "nothing is known of the samples and none of 1 column shares more with the others than "
-        "chance allows"
+    assert single.reason == (
+        "No supervision was used. The only varying column is not associated with the other "
+        f"columns {at_rate}"
     )
 
 
-def test_the_curve_holds_plain_numbers():
+def test_the_curve_contains_plain_numbers():
     found = counted(datasets.make_waveform(100, random_state=0).X, Supervision.nothing(100))
     assert len(found.curve) > 1
     assert {tuple(type(value) for value in point) for point in found.curve} == {(int, float, float)}
 
 
-def test_one_column_in_a_small_unit_does_not_stand_for_all_others():
+def test_one_column_in_a_small_unit_does_not_represent_all_others():
     rng = np.random.default_rng(12)
     X = rng.standard_normal((200, 1)) + rng.standard_normal((200, 12))
     X[:, 5] *= 50.0
@@ -458,14 +457,14 @@ def test_one_column_in_a_small_unit_does_not_stand_for_all_others():
     assert found.mask.all()
     order = np.r_[5, np.delete(np.arange(12), 5)]
     count = count_features(MemoryTable(X), known, order, mattering=found)
-    # By variance alone that column is 99 % of the table. Counting for ten others it is 10 of 21,
-    # and explains some of the rest.
+    # This column has 99 % of the variance of the table. With the weight limited to that of ten
+    # columns it has 10 of 21 parts, and it explains some of the others.
     assert count.curve[1][1] < 0.8
     assert count.n >= 8
 
 
 def spectra(n=100):
-    """Smooth curves made of eight bands, each far weaker than the one before."""
+    """Smooth curves with eight bands, each far weaker than the previous one."""
     rng = np.random.default_rng(7)
     place = np.linspace(0, 1, 80)
     bands = np.exp(-((place - np.linspace(0.1, 0.9, 8)[:, None]) ** 2) / 0.02)
@@ -477,14 +476,20 @@ def test_columns_that_are_alike_are_added_while_they_explain_more_than_chance():
     X, _ = spectra()
     found = counted(X, Supervision.nothing(100))
     assert found.rule == "alike"
+    assert found.reason.endswith(
+        "explains more than 5 times as much of the remaining variance as expected by chance."
+    )
     assert 8 <= found.n <= ALIKE_PER_ROOT * 10
 
 
-def test_prediction_asks_for_the_columns_that_hold_what_little_is_left():
+def test_prediction_adds_columns_that_explain_a_small_remaining_variance():
     X, strength = spectra()
     by_strong = counted(X, Supervision.from_targets(strength[:, 0]))
     by_weak = counted(X, Supervision.from_targets(strength[:, 0] + 1e4 * strength[:, 5]))
     assert by_weak.rule == "predicted"
+    assert by_weak.reason.endswith(
+        f"The leave-one-out error still decreases, up to {by_weak.n} columns."
+    )
     assert by_weak.n > by_strong.n
 
 
@@ -492,19 +497,20 @@ def test_columns_that_matter_only_together_are_found_by_their_neighbors():
     rng = np.random.default_rng(8)
     corners = rng.integers(0, 2, (400, 2)) * 2.0 - 1
     informative = corners + 0.3 * rng.standard_normal((400, 2))
-    # Alone, none of these says anything of the class; a mixture of both would, by how far it lies
-    # out.
+    # No single column is associated with the class. A mixture of two columns is, by its distance
+    # from the mean.
     repeated = informative[:, [0, 0, 0, 1, 1, 1]] + 0.3 * rng.standard_normal((400, 6))
     hint = 0.4 * (corners[:, :1] * corners[:, 1:]) + rng.standard_normal((400, 1))
     X = np.hstack([informative, repeated, hint, rng.standard_normal((400, 10))])
     known = Supervision.from_labels((corners[:, 0] * corners[:, 1] > 0).astype(int))
     found = columns_that_matter(MemoryTable(X), known)
     assert found.rule == "both"
+    assert "Nearest neighbours predict the labels better if columns" in found.reason
     assert found.mask[:9].all()
     assert found.mask[9:].sum() <= 3
 
 
-# ---- what else can be known
+# ---- Other supervision
 
 
 def test_few_labels_rule_no_column_out():
@@ -512,10 +518,25 @@ def test_few_labels_rule_no_column_out():
     y = np.where(np.arange(300) < 24, data.y, -1)
     found = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(y))
     assert found.rule == "both"
-    assert found.reason.endswith("count, since so few known samples rule no column out")
+    assert found.reason.endswith(
+        "With 24 known labels the others cannot be ruled out, so those associated with other "
+        f"columns were added, which gives {found.mask.sum()}."
+    )
 
 
-def test_probabilities_are_used_like_the_labels_they_stand_for():
+def test_few_labels_and_structure_in_all_columns_make_all_columns_count():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(100) < 20, np.arange(100) % 2, -1)
+    X = rng.standard_normal((100, 1)) + rng.standard_normal((100, 5))
+    X[:, 0] += 4 * (np.arange(100) % 2)
+    found = columns_that_matter(MemoryTable(X), Supervision.from_labels(y))
+    assert found.mask.all()
+    assert found.reason.endswith(
+        "With 20 known labels the others cannot be ruled out, so all 5 were considered."
+    )
+
+
+def test_certain_probabilities_are_used_like_labels():
     data = datasets.make_squares(random_state=1)
     proba = np.eye(4)[data.y]
     by_labels = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(data.y))
@@ -523,11 +544,11 @@ def test_probabilities_are_used_like_the_labels_they_stand_for():
     assert np.allclose(by_proba.p_values, by_labels.p_values)
 
 
-def test_pairs_alone_leave_it_to_the_columns():
+def test_with_pairs_alone_the_columns_are_tested_against_each_other():
     X = datasets.make_waveform(200, random_state=0).X
     by_pairs = columns_that_matter(MemoryTable(X), Supervision.from_pairs(200, must_link=[(0, 1)]))
     by_nothing = columns_that_matter(MemoryTable(X), Supervision.nothing(200))
-    assert by_pairs.reason.startswith("pairs do not tell how many columns matter")
+    assert by_pairs.reason.startswith("Pairs alone do not determine the number of columns. ")
     assert (by_pairs.mask == by_nothing.mask).all()
 
 
@@ -536,6 +557,10 @@ def test_too_few_samples_are_not_tested():
     X[:, 2] = 3.0
     found = columns_that_matter(MemoryTable(X), Supervision.nothing(6))
     assert found.rule == "untested"
+    assert found.reason == (
+        "No supervision was used. 6 samples are too few to test associations between columns, so "
+        "all 3 columns that vary were considered."
+    )
     assert found.mask.tolist() == [True, True, False, True]
     assert np.isnan(found.p_values[2])
 
@@ -547,7 +572,7 @@ def test_cap():
     )
     assert free.n > 3
     assert (capped.n, capped.rule, capped.curve) == (3, "cap", free.curve)
-    assert capped.reason == free.reason + "; max_features allows 3"
+    assert capped.reason == f"{free.reason} The parameter max_features limits the number to 3."
     assert counted(data.X, everything_known(data), max_features=100) == free
 
 
@@ -558,7 +583,7 @@ def test_a_short_order_is_counted_as_far_as_it_goes():
 
 
 @pytest.mark.parametrize("order", [[0, 0], [0, 9], [-1, 0], [0.5], [[0]], ["a"]])
-def test_orders_that_are_none(order):
+def test_invalid_orders_are_refused(order):
     with pytest.raises(
         InputError, match=r"^order must list different column numbers from 0 to 2, best first\.$"
     ):
@@ -574,7 +599,7 @@ def test_max_features_must_be_a_count():
         count_features(MemoryTable(np.eye(3)), Supervision.nothing(3), [0], max_features=0)
 
 
-# ---- laws
+# ---- Invariances
 
 
 @given(
@@ -639,7 +664,7 @@ def test_the_same_twice():
     assert counted(data.X, known) == counted(data.X, known)
 
 
-# ---- real tables
+# ---- Real tables
 
 
 @pytest.mark.parametrize("name", ["spectra", "digits", "wine", "genes", "texts"])

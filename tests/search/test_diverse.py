@@ -1,5 +1,5 @@
-"""The choice of a set: against regressions fitted anew at every step; its laws, large tables,
-and the estimator's side of it.
+"""The diverse selection: regressions refitted at every step, invariances, large tables, and the
+estimator.
 """
 
 from __future__ import annotations
@@ -41,11 +41,13 @@ from graphsieve.table.scaling import rescaled
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-# ---- slow versions, straight from the definitions
+# ---- Slow versions, directly from the definitions
 
 
 def left_over(columns: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """What a regression on the chosen columns, with an intercept, leaves of others."""
+    """Return the residuals of other columns after a regression on the selected columns with an
+    intercept.
+    """
     columns = columns - columns.mean(axis=0)
     if not chosen.shape[1]:
         return columns
@@ -54,8 +56,9 @@ def left_over(columns: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 
 def explained_by(X: np.ndarray, weights: np.ndarray, chosen: list[int]) -> float:
-    """The weighted share of the variation of all columns that the chosen explain; if no weight
-    is left, all count alike.
+    """Return the weighted share of the variation of all columns that the selected columns explain.
+
+    If all weights are zero, all columns count equally.
     """
     varies = np.ptp(X, axis=0) > 0
     weights = np.where(varies, np.nan_to_num(weights), 0.0)
@@ -71,8 +74,8 @@ def worth_by_refitting(
     targets: np.ndarray | None = None,
     share: float = 0.0,
 ) -> np.ndarray:
-    """How much more is explained with each further column: the whole regression anew for every
-    one.
+    """Return how much more is explained with each further column. The regression is refitted for
+    each one.
     """
     before = explained_by(X, weights, chosen)
     worth = np.zeros(X.shape[1])
@@ -96,8 +99,9 @@ def correlations(X: np.ndarray) -> np.ndarray:
 def chosen_in_extended_precision(
     X: np.ndarray, weights: np.ndarray, n: int
 ) -> tuple[list[int], float]:
-    """Greedy choice with explicit residuals in 64 bits of mantissa; and the least share of a
-    chosen column that was left.
+    """Select greedily with explicit residuals in 64 bits of mantissa.
+
+    The smallest remaining share of a selected column is returned as well.
     """
     residual = X.astype(np.longdouble)
     residual = residual - residual.mean(axis=0)
@@ -118,7 +122,7 @@ def chosen_in_extended_precision(
     return chosen, least
 
 
-# ---- random problems
+# ---- Random problems
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,8 @@ class Columns:
 
 @st.composite
 def tables(draw: Any, *, plain: bool = False) -> Columns:
-    """More columns than rows or fewer; with `plain` False also copies, constants, low rank, and
-    weights of zero.
+    """More columns than rows, or fewer. If `plain` is False, also copies, constants, low rank and
+    zero weights.
     """
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, p = draw(st.integers(4, 16)), draw(st.integers(2, 9))
@@ -157,7 +161,7 @@ def assert_same_path(one: DiversePath, other: DiversePath, tolerance: float = 1e
         np.testing.assert_allclose(values, all_parts(other)[name], atol=tolerance, err_msg=name)
 
 
-# ---- the columns as vectors
+# ---- The columns as vectors
 
 
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
@@ -168,13 +172,13 @@ def test_the_space_of_columns_is_that_of_numpy(stored: Any, table: Columns, seed
     dense = X - X.mean(axis=0)
     dense[:, np.ptp(X, axis=0) == 0] = 0.0
     varying = np.abs(X[:, np.ptp(X, axis=0) > 0])
-    # The common unit
+    # the common unit
     dense = np.ldexp(dense, -int(np.frexp(varying.max())[1]) if varying.size else 0)
     a, b = random.random(X.shape[1]), random.normal(size=(3, len(X)))
     b -= b.mean(axis=1, keepdims=True)
     kernel = dense @ np.diag(a) @ dense.T
     np.testing.assert_allclose(space.squares, (dense**2).sum(axis=0), atol=1e-13)
-    # a constant is exactly zero, and nothing else
+    # Only a constant column is exactly zero.
     assert ((space.squares == 0) == (np.ptp(X, axis=0) == 0)).all()
     np.testing.assert_allclose(space.times(a), dense @ a, atol=1e-13)
     np.testing.assert_allclose(space.against(b), b @ dense, atol=1e-13)
@@ -194,7 +198,7 @@ def test_kernels_and_forms_are_right_for_columns_of_no_weight_and_of_few_or_many
     X = random.random((400, 12)) * (random.random((400, 12)) < np.geomspace(0.005, 1.0, 12))
     X[0, 0], X[:, 1] = 0.5, 0.0
     weights = np.where(np.arange(12) % 3 == 0, 0.0, random.random(12))
-    # All below 1, so that the unit is 1
+    # All values are below 1, so the unit is 1.
     space, dense = ColumnSpace(MemoryTable(stored(X))), X - X.mean(axis=0)
     entries = (X != 0).sum(axis=0) * centered.FEW_ENTRIES
     assert (entries < len(X)).sum() > 2
@@ -214,7 +218,7 @@ def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(
     weights = np.where(
         np.arange(shape[1]) % 4 == 0, np.nan, np.random.default_rng(2).random(shape[1])
     )
-    monkeypatch.setattr(centered, "PART_ELEMENTS", 7 * shape[0])  # seven columns at once
+    monkeypatch.setattr(centered, "PART_ELEMENTS", 7 * shape[0])  # seven columns at a time
     space = ColumnSpace(MemoryTable(X))
     usable = ~np.isnan(weights)
     search = diverse.Explaining(space, np.nan_to_num(weights), usable, None, 0.0)
@@ -242,7 +246,7 @@ def test_chunks_of_any_width_make_no_difference(
         whole = diverse_selection(weights, stored(X), n_features_to_select=8)
         with monkeypatch.context() as patch:
             patch.setattr(centered, "PART_ELEMENTS", 5 * n)
-            patch.setattr(diverse, "STALE", 0.9)  # and gains are computed anew nearly always
+            patch.setattr(diverse, "STALE", 0.9)  # Gains are recomputed in nearly every step.
             for elements in (1, 3 * n, 10**6):
                 table = MemoryTable(stored(X), block_elements=elements)
                 assert_same_path(diverse.select_diverse(table, weights, n_wanted=8), whole)
@@ -255,11 +259,11 @@ def test_parts_have_the_units_of_the_table() -> None:
         for block in MemoryTable(X).blocks()
         for _, part in centered_parts(block, MemoryTable(X).top_exponent)
     ]
-    values = np.concatenate(parts, axis=1) * 2.0**30  # the power of two above 1e9
+    values = np.concatenate(parts, axis=1) * 2.0**30  # The power of two above 1e9.
     np.testing.assert_allclose(values, [[-2, -2, 0], [2, -1, 0], [0, 3, 0]], atol=1e-12)
 
 
-# ---- what is chosen: form "explain"
+# ---- What is selected: form "explain"
 
 
 @given(tables(), st.integers(1, 9))
@@ -278,12 +282,12 @@ def test_every_choice_explains_most_of_what_is_left(table: Columns, wanted: int)
         assert path.explained[place] == pytest.approx(explained_by(X, weights, chosen), abs=1e-8)
     assert sorted(path.order) == list(range(p))
     rest = path.order[path.n_selected :]
-    if path.n_selected < min(wanted, p):  # it stopped, since nothing is left
+    if path.n_selected < min(wanted, p):  # The search stopped because nothing is left to explain.
         np.testing.assert_allclose(worth_by_refitting(X, weights, chosen), 0, atol=1e-8)
-    else:  # the others follow by what they would add
+    else:  # The others are ordered by what they would add.
         worth = worth_by_refitting(X, weights, chosen)[rest]
         assert (np.diff(worth) <= 1e-8).all()
-    # Constants last
+    # Constant columns are last.
     assert not varies[rest[np.flatnonzero(varies[rest]).max(initial=-1) + 1 :]].any()
 
 
@@ -304,11 +308,11 @@ def test_targets_count_by_their_share(table: Columns, share: float, n_targets: i
     changed = diverse_selection(
         weights, X, n_features_to_select=2, targets=1e12 * (targets - 7), target_share=share
     )
-    assert_same_path(changed, path)  # neither unit nor offset of the targets
+    assert_same_path(changed, path)  # Neither the unit nor the offset of the targets matters.
 
 
 @given(tables(), st.sampled_from(["explain", "correlation"]))
-def test_redundancy_and_whom_a_column_repeats(table: Columns, form: str) -> None:
+def test_redundancy_and_the_column_that_is_repeated(table: Columns, form: str) -> None:
     X, p = table.X, table.X.shape[1]
     path = diverse_selection(table.weights, X, n_features_to_select=min(3, p), form=form)
     correlation = correlations(X)
@@ -341,8 +345,8 @@ def test_redundancy_and_whom_a_column_repeats(table: Columns, form: str) -> None
 
 
 def test_without_weights_it_is_greedy_column_subset_selection() -> None:
-    """The sum of squared singular values of what is left, by numpy: each choice makes it as
-    small as one column can.
+    """The sum of squared singular values of the residuals, by numpy, is minimised by each
+    selection.
     """
     X = np.random.default_rng(8).normal(size=(20, 9)) @ np.random.default_rng(9).normal(size=(9, 9))
     path = diverse_selection(np.ones(9), X, n_features_to_select=4)
@@ -362,11 +366,12 @@ def test_without_weights_it_is_greedy_column_subset_selection() -> None:
 
 
 def test_a_case_by_hand() -> None:
-    # Centred columns (−1, 1, −1, 1), (−3, 3, 0, 0) and (0, 0, 1, −1), of squared lengths 4, 18 and
-    # 2. Inner products: 6, −2, 0. With weights 1, ½, 0 the total is 4 + 9. Alone: (16 + ½·36)/4 =
-    # 8.5; (36 + ½·324)/18 = 11; (4 + 0)/2 = 2. After the second the first has (−1, 1, −1, 1) − 6/18
-    # (−3, 3, 0, 0) = (0, 0, −1, 1), of length 2, and the third is the same but for the sign: both
-    # explain 2, the first of them is taken, and the third is explained altogether.
+    # The centred columns are (−1, 1, −1, 1), (−3, 3, 0, 0) and (0, 0, 1, −1), with the squared
+    # lengths 4, 18 and 2. The inner products are 6, −2 and 0. With the weights 1, ½ and 0 the total
+    # is 4 + 9. Alone, the columns explain (16 + ½·36)/4 = 8.5, (36 + ½·324)/18 = 11 and (4 + 0)/2 =
+    # 2. After the second column, the residual of the first is (−1, 1, −1, 1) − 6/18 (−3, 3, 0, 0) =
+    # (0, 0, −1, 1), with squared length 2. The third column is the same except for the sign. Both
+    # explain 2. The first of them is selected, and the third is then fully explained.
     X = np.array([[0, 0, 5], [2, 6, 5], [0, 3, 6], [2, 3, 4]], dtype=float)
     path = diverse_selection([1.0, 0.5, 0.0], X, n_features_to_select=3)
     np.testing.assert_allclose(path.alone, np.array([8.5, 11, 2]) / 13)
@@ -379,7 +384,7 @@ def test_a_case_by_hand() -> None:
     np.testing.assert_allclose(path.closest_correlation, [np.sqrt(0.5), np.nan, -np.sqrt(0.5)])
 
 
-# ---- what is chosen: form "correlation"
+# ---- What is selected: form "correlation"
 
 
 @given(tables())
@@ -398,7 +403,7 @@ def test_the_correlation_form_against_numpy(table: Columns) -> None:
         assert worth[path.order[place]] == pytest.approx(np.nanmax(worth), abs=1e-9)
 
 
-# ---- laws
+# ---- Invariances
 
 
 @pytest.mark.parametrize("form", ["explain", "correlation"])
@@ -414,11 +419,11 @@ def test_laws(form: str, table: Columns, seed: int) -> None:
     path = path_of(X)
     for factor in (-3.0, 1e-150, 1e150):  # the unit of all columns
         assert_same_path(path_of(X * factor), path)
-    grid = np.round(X * 2**12) / 2**12  # such that an offset costs no digit
+    grid = np.round(X * 2**12) / 2**12  # an offset that loses no digits
     assert_same_path(path_of(grid + np.array(2.0**27)), path_of(grid), 1e-12)
     assert_same_path(path_of(X[random.permutation(n)]), path)
     assert_same_path(path_of(sp.csc_array(X)), path)
-    assert_same_path(path_of(X, weights * 1e-200), path)  # scores count by their ratios
+    assert_same_path(path_of(X, weights * 1e-200), path)  # Only the ratios of the scores matter.
     columns = random.permutation(p)
     moved = path_of(X[:, columns], weights[columns])
     np.testing.assert_allclose(moved.alone, path.alone[columns], atol=1e-9)
@@ -435,7 +440,7 @@ def test_an_offset_of_1e8_does_not_matter_but_for_the_digits_it_costs(
     X = np.random.default_rng(2).normal(size=(40, 12)) @ np.random.default_rng(3).normal(
         size=(12, 12)
     )
-    X = (X + 1e8) - 1e8  # to the digits that are left beside the offset
+    X = (X + 1e8) - 1e8  # to the number of digits that remain beside the offset
     weights = np.linspace(0.3, 1, 12)
     plain = diverse_selection(weights, X, n_features_to_select=8, form=form)
     assert_same_path(
@@ -453,21 +458,22 @@ def test_copies_come_last_and_name_the_original(form: str, seed: int, tall: bool
     weights = np.tile(random.uniform(0.2, 1, p), 4)
     path = diverse_selection(weights, X, n_features_to_select=4 * p, form=form)
     assert path.n_selected == p
-    assert sorted(path.order[:p]) == list(range(p))  # of equal columns, the first
+    assert sorted(path.order[:p]) == list(range(p))  # The first of equal columns is selected.
     copies = np.arange(p, 4 * p)
     assert path.closest[copies].tolist() == np.tile(np.arange(p), 3).tolist()
     np.testing.assert_allclose(path.redundancy[copies], 1, atol=1e-12)
     np.testing.assert_allclose(
         path.closest_correlation[copies], np.repeat([1.0, -1.0, 1.0], p), atol=1e-12
     )
-    # What nothing is left of is ordered by score, and copies among themselves by column.
+    # Columns without a residual are ordered by score, and copies by column.
     assert path.order[p:].tolist() == sorted(copies, key=lambda j: (-weights[j], j))
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_rounding_does_not_choose_between_copies_of_which_little_is_left(seed: int) -> None:
-    """A large column, and small differences from it, each three times: what is left of them is a
-    hundred-millionth.
+def test_rounding_does_not_choose_between_copies_with_a_small_residual(seed: int) -> None:
+    """A large column and small differences from it, each three times.
+
+    A share of a hundred-millionth of them remains.
     """
     random = np.random.default_rng(seed)
     n = 40 if seed % 2 else 15
@@ -476,7 +482,7 @@ def test_rounding_does_not_choose_between_copies_of_which_little_is_left(seed: i
     X = np.hstack([large * 2, np.tile(plain, 3)])[random.permutation(n)]
     path = diverse_selection(np.ones(25), X, n_features_to_select=9)
     assert path.order[0] == 0
-    assert path.order[1:9].max() <= 8  # of three copies always the first
+    assert path.order[1:9].max() <= 8  # Of three copies, the first is always selected.
     expected, least = chosen_in_extended_precision(X, np.ones(25), 9)
     assert path.order[:9].tolist() == expected
     assert least < 1e-8
@@ -484,8 +490,8 @@ def test_rounding_does_not_choose_between_copies_of_which_little_is_left(seed: i
 
 @pytest.mark.parametrize("factor", [1.0, -3.0, 7.0])
 def test_columns_that_leave_the_same_direction_are_ties(factor: float) -> None:
-    """Of four samples three directions: after two choices all columns are worth the same,
-    however little is left of them.
+    """Four samples have three directions. After two selections all columns have the same worth,
+    however small their residuals are.
     """
     X = np.array(
         [
@@ -523,7 +529,7 @@ def test_columns_that_leave_the_same_direction_are_ties(factor: float) -> None:
             ],
         ]
     )
-    # Of one more column nearly all is what the first two directions have, but for a millionth.
+    # One more column lies nearly in the first two directions, up to a millionth.
     first = diverse_selection(np.ones(6), X, n_features_to_select=2).order[:2]
     nearly = X[:, first] @ [0.3, 0.7] + 1e-3 * X[:, 1]
     X = factor * np.column_stack([nearly, X])
@@ -532,13 +538,13 @@ def test_columns_that_leave_the_same_direction_are_ties(factor: float) -> None:
     taken = two.order[:2].tolist()
     others = [j for j in range(7) if j not in taken]
     assert three.order[:2].tolist() == taken
-    assert three.order[2] == others[0]  # ties by column
-    # What was not chosen, by score
+    assert three.order[2] == others[0]  # Ties are in column order.
+    # Columns that were not selected are ordered by score.
     assert two.order[2:].tolist() == sorted(others, key=lambda j: -weights[j])
 
 
 @given(seed=st.integers(0, 2**32 - 1))
-def test_copies_that_were_not_chosen_stay_in_their_order(seed: int) -> None:
+def test_copies_that_were_not_selected_stay_in_column_order(seed: int) -> None:
     plain = np.random.default_rng(seed).normal(size=(25, 7))
     path = diverse_selection(np.ones(42), np.tile(plain, 6), n_features_to_select=3)
     rest = path.order[3:]
@@ -547,7 +553,7 @@ def test_copies_that_were_not_chosen_stay_in_their_order(seed: int) -> None:
         assert (np.diff(copies) > 0).all()
         places = np.flatnonzero(rest % 7 == column)
         if column not in path.order[:3]:
-            assert (np.diff(places) == 1).all()  # side by side
+            assert (np.diff(places) == 1).all()  # The copies are adjacent.
 
 
 @pytest.mark.parametrize("form", ["explain", "correlation"])
@@ -555,7 +561,7 @@ def test_copies_that_were_not_chosen_stay_in_their_order(seed: int) -> None:
 def test_constants_and_columns_without_a_score(form: str, stored: Any) -> None:
     X = np.random.default_rng(6).normal(size=(15, 6))
     X[:, 1], X[:, 4] = 0.0, 7.3
-    X[:, 5] = 3 * X[:, 0]  # explains most, and must not be chosen
+    X[:, 5] = 3 * X[:, 0]  # This column explains most, but must not be selected.
     weights = np.array([0.5, 1.0, 0.5, 0.1, 1.0, np.nan])
     path = diverse_selection(weights, stored(X), n_features_to_select=6, form=form)
     assert path.n_selected == 3
@@ -579,7 +585,7 @@ def test_nothing_can_be_chosen(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["explain", "correlation"])
-def test_if_nothing_matters_everything_matters_alike(form: str) -> None:
+def test_if_all_weights_are_zero_all_columns_count_equally(form: str) -> None:
     X = np.random.default_rng(1).normal(size=(10, 4))
     none = diverse_selection([0.0, 0, 0, np.nan], X, n_features_to_select=3, form=form)
     assert_same_path(
@@ -588,16 +594,16 @@ def test_if_nothing_matters_everything_matters_alike(form: str) -> None:
     assert none.n_selected == 3
 
 
-def test_beyond_what_matters_the_default_chooses_no_copies() -> None:
-    """By rounding alone a copy of what matters came before columns that say something else."""
+def test_beyond_the_relevant_columns_the_default_selects_no_copies() -> None:
+    """Rounding errors once placed a copy of a relevant column before columns that add information."""
     plain = np.random.default_rng(3).normal(size=(24, 5)) * [1, 1, 3, 2, 1]
     X, weights = plain[:, [2, 0, 1, 2, 3, 0, 4]], np.array([0, 0.9, 0, 0, 0.3, 0.9, 0])
-    # On its own the search stops there
+    # By default the search stops there.
     assert diverse_selection(weights, X, n_features_to_select=7).n_selected == 2
     path = diverse.select_diverse(MemoryTable(X), weights, n_wanted=7, beyond=True)
     assert path.n_selected == 5
     assert sorted(path.order[:2]) == [1, 4]
-    # What two of the others explain of all of them, as if they were a table of their own.
+    # The other columns are ordered by what they explain of each other, as in a separate table.
     rest = np.isin(np.arange(7), [0, 2, 3, 6]).astype(float)
     for place in (2, 3, 4):
         worth = worth_by_refitting(X, rest, path.order[:place].tolist())
@@ -621,7 +627,7 @@ def test_no_more_are_chosen_than_the_rank(seed: int, shape: tuple[int, int], ran
     ).n_selected == min(shape[0] - 1, shape[1])
 
 
-def test_at_most_so_many_are_chosen_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_greedy_steps_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(5).normal(size=(280, 270))
     path = diverse_selection(np.ones(270), X, n_features_to_select=270)
     assert path.n_selected == len(path.gains) == diverse.MOST_SELECTED == 256
@@ -635,11 +641,11 @@ def test_at_most_so_many_are_chosen_one_by_one(monkeypatch: pytest.MonkeyPatch) 
     )
 
 
-# ---- columns that are nearly the same
+# ---- Columns that are nearly equal
 
 
 def spectra(seed: int, n: int, p: int, noise: float) -> np.ndarray:
-    """A dozen broad bands, each five times weaker than the one before, a baseline, and a little
+    """A dozen broad bands, each five times weaker than the previous one, a baseline, and a little
     noise.
     """
     random = np.random.default_rng(seed)
@@ -668,8 +674,8 @@ def test_spectra_are_chosen_as_in_extended_precision(
         assert least < 1e-6
 
 
-def test_choices_of_which_a_billionth_was_left() -> None:
-    """So the test above goes to the edge: 1e-10 is where a column counts as explained."""
+def test_selections_with_a_residual_of_a_billionth() -> None:
+    """Check that the test above reaches the limit: at 1e-10 a column counts as explained."""
     X = spectra(0, 60, 150, 2e-6)
     expected, least = chosen_in_extended_precision(X, np.ones(150), 20)
     assert least < 1e-9
@@ -685,7 +691,7 @@ def test_spectra_of_many_samples_are_chosen_as_in_extended_precision() -> None:
     assert least < 1e-6
 
 
-# ---- large tables
+# ---- Large tables
 
 
 def test_a_sketch_keeps_inner_products() -> None:
@@ -703,7 +709,7 @@ def test_a_sketch_keeps_inner_products() -> None:
     lengths = np.sqrt(exact.squares[:, None] * exact.squares)
     error = (small.T @ small - columns.T @ columns) / lengths
     assert np.abs(error).max() < 6 / np.sqrt(sketch.n_rows)
-    # It is an estimate, not the thing itself
+    # The sketch is an estimate and not exact.
     assert np.abs(error).mean() > 0.1 / np.sqrt(sketch.n_rows)
     np.testing.assert_allclose(small, sketch.project(columns), atol=1e-9 * np.abs(small).max())
     thin = ColumnSpace(MemoryTable(sp.csr_array(X)), most_elements=30 * 1024)
@@ -714,15 +720,15 @@ def test_when_a_table_is_sketched() -> None:
     X = np.random.default_rng(0).normal(size=(600, 40))
     assert not ColumnSpace(MemoryTable(X), most_elements=24_000, most_rows=40).sketched
     assert ColumnSpace(MemoryTable(X), most_elements=23_999, most_rows=40).n_rows == 23_999 // 40
-    # Both sides are longer
+    # Both dimensions are larger.
     assert ColumnSpace(MemoryTable(X), most_elements=24_000, most_rows=39).n_rows == 39
     assert (
         ColumnSpace(MemoryTable(X), most_elements=100).n_rows == 256
-    )  # fewer would say too little
-    # There would be as many sums as rows
+    )  # A smaller sketch would be too inaccurate.
+    # The sketch would have as many rows as the table.
     assert not ColumnSpace(MemoryTable(X[:256]), most_elements=100).sketched
     few = sp.random_array((600, 40), density=0.1, rng=np.random.default_rng(0))
-    # Entries count, not cells
+    # The number of stored entries decides, not the number of cells.
     assert not ColumnSpace(MemoryTable(few), most_elements=2400, most_rows=40).sketched
 
 
@@ -730,7 +736,7 @@ def test_a_clear_choice_survives_a_sketch(monkeypatch: pytest.MonkeyPatch) -> No
     random = np.random.default_rng(1)
     factors = random.normal(size=(8_000, 4)) * [8, 4, 2, 1]
     X = np.repeat(factors, 5, axis=1) + 0.05 * random.normal(size=(8_000, 20))
-    X[:, [0, 5, 10, 15]] = factors * 1.3  # each the clean one of its five, and the largest
+    X[:, [0, 5, 10, 15]] = factors * 1.3  # Each is the noise-free and largest column of its five.
     target = factors[:, 3]
     X = np.hstack([X, X[:, :1], np.ones((8_000, 1))])
     exact = diverse_selection(np.ones(22), X, n_features_to_select=4, targets=target)
@@ -767,7 +773,7 @@ def test_twenty_thousand_columns_take_little_memory() -> None:
         lambda: diverse_selection(random.random(20_000), X, n_features_to_select=100)
     )
     assert path.n_selected == 100
-    # What was kept up by differences still adds up
+    # The values that were updated by differences still add up.
     np.testing.assert_allclose(np.cumsum(path.gains), path.explained)
     assert peak < 4 * X.nbytes  # 320 MB; features × features would be 3.2 GB
 
@@ -775,7 +781,7 @@ def test_twenty_thousand_columns_take_little_memory() -> None:
 @pytest.mark.slow
 def test_text_stays_sparse() -> None:
     random = np.random.default_rng(0)
-    # Few frequent words, many rare ones
+    # a few frequent words and many rare ones
     size = 1 + (3000 / (1 + np.arange(20_000))).astype(np.int64)
     rows = np.concatenate([random.choice(2000, min(n, 1500), replace=False) for n in size])
     columns = np.repeat(np.arange(20_000), np.minimum(size, 1500))
@@ -789,7 +795,7 @@ def test_text_stays_sparse() -> None:
     )
 
 
-# ---- what is refused
+# ---- Invalid input
 
 
 def one_sentence(message: str) -> bool:
@@ -825,13 +831,13 @@ def test_refused_in_one_sentence(change: dict[str, Any], words: str) -> None:
     assert one_sentence(str(refused.value))
 
 
-# ---- the default, and the estimator
+# ---- The default, and the estimator
 
 
 @pytest.fixture(scope="module")
 def data() -> tuple[np.ndarray, np.ndarray]:
-    """Sixty samples of three classes; columns 0 and 1 tell them, 2 repeats 0, 3 to 7 are noise,
-    8 is constant.
+    """Sixty samples of three classes. Columns 0 and 1 depend on the class, 2 repeats 0, 3 to 7 are
+    noise, and 8 is constant.
     """
     random = np.random.default_rng(0)
     y = np.arange(60) % 3
@@ -844,7 +850,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 
 
 def quietly(sieve: GraphSieve, *arguments: Any) -> GraphSieve:
-    """Fitted; the constant column has its warning."""
+    """Return the fitted estimator and check the warning about the constant column."""
     with pytest.warns(UserWarning, match="1 of 9 features cannot be scored"):
         return sieve.fit(*arguments)
 
@@ -870,7 +876,7 @@ def kinds_of_knowledge(y: np.ndarray) -> dict[str, Supervision]:
 
 
 @pytest.mark.parametrize("kind", list(kinds_of_knowledge(np.arange(60) % 3)))
-def test_the_default_explains_the_table_and_what_is_known(
+def test_the_default_explains_the_table_and_the_supervision(
     kind: str, data: tuple[np.ndarray, np.ndarray]
 ) -> None:
     X, y = data
@@ -893,7 +899,7 @@ def test_the_default_explains_the_table_and_what_is_known(
     assert sieve.ranking_[8] == 9
     assert sieve.get_support().sum() == 4
     assert (sieve.get_support() == (sieve.ranking_ <= 4)).all()
-    # Not both of the two that say the same
+    # The two columns with the same information are not both selected.
     assert not (sieve.get_support()[0] and sieve.get_support()[2])
     if kind in ("labels", "few labels", "probabilities", "labels and pairs"):
         assert sieve.get_support()[1]
@@ -922,22 +928,23 @@ def test_only_allowed_columns_are_chosen(data: tuple[np.ndarray, np.ndarray]) ->
         table, table, Supervision.from_labels(y), n_wanted=9, allowed=allowed
     )
     assert sorted(found.path.order[: found.path.n_selected]) == [3, 4, 5, 6, 7]
-    assert found.relevance[0] > 0.5  # it is said of all, whoever may be chosen
+    # The relevance is reported for all columns, including those that may not be selected.
+    assert found.relevance[0] > 0.5
 
 
 def test_columns_that_are_constant_on_the_few_labelled_can_still_be_chosen() -> None:
     random = np.random.default_rng(0)
     labels = np.where(np.arange(50) < 6, np.arange(50) % 2, -1)
     X = random.normal(size=(50, 12)) * 0.1
-    X[:6, :10] = 0.1  # on the labelled nothing but the last two varies
+    X[:6, :10] = 0.1  # Only the last two columns vary on the labelled samples.
     X[6:, 0] += random.normal(size=44) * 5
-    X[:, 1:6] += X[:, :1]  # and the first stands for half of the table
+    X[:, 1:6] += X[:, :1]  # The first column represents half of the table.
     X[:6, 1:6] = 0.2
-    sieve = GraphSieve(n_features_to_select=4).fit(X, labels)  # a warning would be an error
+    sieve = GraphSieve(n_features_to_select=4).fit(X, labels)  # A warning would be an error.
     assert sieve.relevance_ is not None
     assert sieve.relevance_[:10].tolist() == [0.0] * 10
     assert not np.isnan(sieve.scores_).any()
-    X[:6] = 0.1  # nothing varies on the labelled: then they say nothing, and the table speaks alone
+    X[:6] = 0.1  # No column varies on the labelled samples. The labels are then not used.
     sieve = GraphSieve(n_features_to_select=4).fit(X, labels)
     assert sieve.skill_ is None
     alone = GraphSieve(n_features_to_select=4).fit(X)
@@ -966,7 +973,7 @@ def test_probabilities_leave_a_target_in_y_unread_and_refuse_other_knowledge(
         assert one_sentence(str(refused.value))
 
 
-def test_sure_probabilities_of_one_class_rank_as_if_nothing_were_known(
+def test_certain_probabilities_of_one_class_rank_as_without_supervision(
     data: tuple[np.ndarray, np.ndarray],
 ) -> None:
     X, _ = data
@@ -977,7 +984,7 @@ def test_sure_probabilities_of_one_class_rank_as_if_nothing_were_known(
     )
 
 
-def test_poor_knowledge_warns_and_is_left_aside(data: tuple[np.ndarray, np.ndarray]) -> None:
+def test_useless_supervision_warns_and_is_not_used(data: tuple[np.ndarray, np.ndarray]) -> None:
     X = data[0][:, :8]
     alone = GraphSieve().fit(X)
     with pytest.warns(UserWarning, match="of one class: ranking is unsupervised"):
@@ -987,7 +994,7 @@ def test_poor_knowledge_warns_and_is_left_aside(data: tuple[np.ndarray, np.ndarr
     for sieve in (one_class, one_value):
         assert sieve.ranking_.tolist() == alone.ranking_.tolist()
         assert sieve.skill_ is None
-        assert "nothing" in sieve.reason_ or "equal" in sieve.reason_
+        assert "all of one class" in sieve.reason_ or "equal" in sieve.reason_
 
 
 @pytest.mark.parametrize(
@@ -1000,7 +1007,8 @@ def test_named_methods_with_and_without_redundancy(
     X, y = data
     sieve = quietly(GraphSieve(method, redundancy=redundancy, n_features_to_select=4), X, y)
     plain = quietly(GraphSieve(method, n_features_to_select=4), X, y)
-    np.testing.assert_array_equal(sieve.scores_, plain.scores_)  # they stay the method's own
+    # The scores remain those of the method.
+    np.testing.assert_array_equal(sieve.scores_, plain.scores_)
     assert sieve.method_ == method
     assert sieve.relevance_ is None
     assert sieve.skill_ is None
@@ -1032,7 +1040,7 @@ def test_scores_become_weights_by_their_ranks() -> None:
     )
 
 
-def test_the_published_method_is_one_word_away(data: tuple[np.ndarray, np.ndarray]) -> None:
+def test_one_parameter_selects_the_published_method(data: tuple[np.ndarray, np.ndarray]) -> None:
     X, y = data
     assert quietly(GraphSieve(redundancy=None), X, y).method_ == "fisher"
     assert quietly(GraphSieve(redundancy="correlation"), X, y).method_ == "fisher"
@@ -1062,7 +1070,7 @@ def test_the_published_method_is_one_word_away(data: tuple[np.ndarray, np.ndarra
         ({"method": "fisher", "metric": "cosine"}, "metric"),
     ],
 )
-def test_parameters_that_would_not_be_read_are_refused(
+def test_parameters_without_effect_are_refused(
     change: dict[str, Any], words: str, data: tuple[np.ndarray, np.ndarray]
 ) -> None:
     with pytest.raises(InputError, match=words) as refused:
@@ -1097,13 +1105,14 @@ def test_the_number_may_be_found(method: str, data: tuple[np.ndarray, np.ndarray
     assert one.get_support().sum() == one.count_.n == 1
     assert one.count_.rule == "cap"
     assert quietly(GraphSieve(method), X, y).count_ is None
-    if method == "auto":  # the classes are in two columns, and their near copy is not needed
+    # The classes depend on two columns. The near copy of one of them is not needed.
+    if method == "auto":
         assert sieve.count_.n == 2
         assert sieve.get_support()[1]
         assert sieve.get_support()[[0, 2]].sum() == 1
 
 
-def test_no_telling_how_many() -> None:
+def test_the_number_cannot_be_determined() -> None:
     X = np.random.default_rng(11).normal(size=(40, 6))
     with pytest.warns(UserWarning, match="the number of features could not be determined"):
         sieve = GraphSieve(n_features_to_select="auto").fit(X)
@@ -1113,10 +1122,10 @@ def test_no_telling_how_many() -> None:
 
 
 @pytest.mark.parametrize("scale", ["auto", "standard", "minmax", "robust", "rank", None])
-def test_columns_are_compared_in_the_scale_asked_for(scale: str | None) -> None:
+def test_columns_are_compared_in_the_requested_scale(scale: str | None) -> None:
     X = np.random.default_rng(4).normal(size=(30, 5)) * [1, 10, 100, 1000, 1]
     sieve = GraphSieve(scale=scale, n_features_to_select=3).fit(X)
-    used = "standard" if scale == "auto" else scale  # the units differ a thousandfold
+    used = "standard" if scale == "auto" else scale  # The units differ by a factor of a thousand.
     assert sieve.scale_ == used
     scaled = rescaled(MemoryTable(X), used).matrix
     weights = np.abs(np.corrcoef(scaled.T) - np.eye(5)).max(axis=0)
@@ -1143,7 +1152,7 @@ def test_names_pickles_clones_and_pipelines(data: tuple[np.ndarray, np.ndarray])
     assert not hasattr(fresh, "ranking_")
     assert fresh.fit(frame, y).ranking_.tolist() == sieve.ranking_.tolist()
     model = make_pipeline(GraphSieve(n_features_to_select=2), LogisticRegression())
-    # Two of eight columns are enough for the three classes
+    # Two of eight columns are enough for the three classes.
     assert cross_val_score(model, frame, y, cv=3).mean() > 0.75
     model = make_pipeline(GraphSieve(n_features_to_select="auto"), LogisticRegression())
     assert cross_val_score(model, X, y, cv=3).mean() > 0.75
@@ -1161,7 +1170,7 @@ def test_the_estimator_takes_sparse_tables_and_wide_ones(
     assert one.ranking_.tolist() == other.ranking_.tolist()
     np.testing.assert_allclose(one.scores_, other.scores_)
     wide = np.hstack([X[:, :8], np.random.default_rng(1).normal(size=(60, 500))])
-    sieve = GraphSieve(n_features_to_select=100).fit(wide, y)  # more than there are samples
+    sieve = GraphSieve(n_features_to_select=100).fit(wide, y)  # more columns than samples
     assert sieve.get_support().sum() == 100
     assert sieve.get_support()[[0, 2]].any()
 
@@ -1181,8 +1190,8 @@ def test_the_largest_correlation_with_another_column(
     found = largest_correlations(ColumnSpace(MemoryTable(container(X))))
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     assert found[[1, 2, 4]].tolist() == pytest.approx([1, 0, 1])
-    # With fewer columns to compare with, no correlation is larger; those that explain most are
-    # among them.
+    # With fewer columns to compare with, no correlation is larger. The columns that explain most
+    # are among them.
     fewer = largest_correlations(ColumnSpace(MemoryTable(container(X))), most_compared=5)
     assert (fewer <= expected + 1e-9).all()
     if shape[0] < shape[1]:
@@ -1198,9 +1207,9 @@ def test_the_largest_correlation_with_another_column(
         np.testing.assert_allclose(fewer, products.max(axis=0), rtol=1e-9, atol=1e-12)
 
 
-def test_with_nothing_known_a_column_that_no_other_confirms_counts_little() -> None:
-    """The pollen case: of two columns that say nearly the same, both come before those that
-    nothing goes with.
+def test_without_supervision_an_isolated_column_counts_little() -> None:
+    """The pollen case: two nearly equal columns both come before columns that are unrelated to all
+    others.
     """
     random = np.random.default_rng(5)
     first = random.normal(size=200)

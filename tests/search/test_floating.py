@@ -1,5 +1,5 @@
-"""Floating selection: the criterion against leaving samples out one by one, the search against
-plain loops over sets.
+"""Floating selection: the criterion against explicit leave-one-out fits, and the search against
+plain loops.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_the_criterion_leaves_every_sample_out(classes, seed, ridge):
 
 @given(seed=st.integers(0, 10**6))
 def test_the_search_equals_plain_loops_over_sets(seed):
-    """On random tables of set values, where exclusions of several features in a row are common."""
+    """On random tables of set values, where several removals in a row are common."""
     rng = np.random.default_rng(seed)
     p = 7
     values = {}
@@ -73,9 +73,9 @@ def test_the_search_equals_plain_loops_over_sets(seed):
     assert found.values == {size: v for size, (_, v) in best.items()}
 
 
-def test_several_features_are_taken_out_in_one_step():
-    """Alone 0, 1, 2 are the best three; with 3 in, the pair (2, 3) beats all pairs, so both
-    others go at once.
+def test_several_features_are_removed_in_one_step():
+    """The best three features alone are 0, 1 and 2. After 3 is added, the pair (2, 3) is better
+    than all other pairs, so both others are removed in one step.
     """
     good = {
         frozenset({0}): 5.0,
@@ -150,7 +150,7 @@ def test_unknown_labels_and_targets_are_left_out():
 
 
 def test_copies_are_never_both_chosen_while_others_help():
-    """What a ranking cannot do: the second copy of the best column adds nothing."""
+    """A ranking cannot do this: the second copy of the best column adds nothing."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 6))
     y = 3 * X[:, 1] + X[:, 4]
@@ -166,7 +166,7 @@ def test_sparse_equals_dense():
     assert_array_equal(floating_selection(sp.csr_array(X), y, n_features_to_select=5), dense)
 
 
-def test_constant_columns_come_last_and_only_if_asked_for():
+def test_constant_columns_come_last_and_only_if_requested():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20, 4))
     X[:, 1] = 3.3
@@ -207,7 +207,7 @@ def test_interrupted_before_anything_was_found_is_an_interrupt():
         floating_selection(X, y, n_features_to_select=5, estimator=Impatient(), cv=3)
 
 
-def test_progress_is_told_on_request(capsys, monkeypatch):
+def test_progress_is_shown_on_request(capsys, monkeypatch):
     from graphsieve._base import progress
 
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
@@ -218,4 +218,4 @@ def test_progress_is_told_on_request(capsys, monkeypatch):
     assert "2 of 3 features" in told
     assert told.endswith("\r")
     floating_selection(X, y, n_features_to_select=3)
-    assert capsys.readouterr().err == ""  # not a terminal
+    assert capsys.readouterr().err == ""  # The stream is not a terminal.

@@ -1,4 +1,6 @@
-"""Hybrid selection: the paper's toy, the rounds one by one, ties, fixed points, real tables."""
+"""Hybrid selection: the toy example of the paper, single rounds, ties, fixed points and real
+tables.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +34,9 @@ def test_the_toy_of_the_paper_ends_in_feature_four_alone():
         TOY, np.array(TOY_LABELS, dtype=object)
     )
     assert_array_equal(sieve.get_support(), [False, False, False, True])
-    # By the labels alone 2 and 4 tie, and both are kept
+    # By the labels alone, features 2 and 4 tie, and both are kept.
     assert_array_equal(sieve.path_[0].graph_features, [1, 3])
-    # Classes are "+" and "-"; C and D go to "-"
+    # The classes are "+" and "-". C and D are predicted as "-".
     assert_array_equal(sieve.path_[0].predicted, [1, 1])
     assert_array_equal(sieve.path_[0].features, [3])
     assert sieve.path_[1].confidence > sieve.path_[0].confidence
@@ -43,7 +45,7 @@ def test_the_toy_of_the_paper_ends_in_feature_four_alone():
 
 
 def plain_rounds(X, y, size, n_iterations, fraction):
-    """The algorithm as plain code on public functions: returns the sets and the confidences."""
+    """The algorithm as plain code with public functions. It returns the sets and the confidences."""
     known = y >= 0
 
     def select(labels):
@@ -90,7 +92,7 @@ def test_the_rounds_are_those_of_plain_code(load, size):
     for stage, expected, confidence in zip(path.rounds, sets, confidences, strict=False):
         assert_array_equal(stage.features, expected)
         assert_allclose(stage.confidence, confidence, rtol=1e-9)
-    # The rounds that were spared repeat those before, so that the answer is that of all ten.
+    # The skipped rounds would repeat earlier ones, so the result is that of all ten rounds.
     assert_array_equal(path.order, sets[int(np.argmax(np.round(confidences, 12)))])
     assert path.order.tolist() == hybrid_selection(X, y, n_features_to_select=size).tolist()
 
@@ -148,28 +150,28 @@ def carried(confidence, unreached=None):
     return Propagation(np.zeros((len(confidence), 2)), confidence, 1.0, None, unreached)
 
 
-def test_the_most_confident_join():
+def test_the_most_confident_samples_are_added():
     known = Supervision.from_labels([0, 1, -1, -1, -1, -1, -1])
     # 3 of 5
     assert_array_equal(
         most_confident(known, carried([1, 1, 0.9, 0.1, 0.5, 0.7, 0.3]), 0.6), [2, 4, 5]
     )
-    # Ties join
+    # Ties are added together.
     assert_array_equal(
         most_confident(known, carried([1, 1, 0.9, 0.5, 0.5, 0.5, 0.3]), 0.4), [2, 3, 4, 5]
     )
-    # Nobody joins without a class
+    # Samples without a most likely class are not added.
     assert_array_equal(most_confident(known, carried([1, 1, 0.9, 0, 0, 0, 0]), 1.0), [2])
     reached = [False, False, True, False, False, False, False]
     assert_array_equal(
         most_confident(known, carried([1, 1, 0.9, 0.1, 0.5, 0.7, 0.3], reached), 0.2), [5]
     )
     two = Supervision.from_labels([0, 1, -1, -1])
-    # 90 % of 2 rounds to 2
+    # 90 % of 2 is rounded to 2.
     assert_array_equal(most_confident(two, carried([1, 1, 0.2, 0.1]), 0.9), [2, 3])
 
 
-def test_pairs_reach_a_base_that_uses_them():
+def test_pairs_are_passed_to_a_base_that_uses_them():
     X, y = load_wine(return_X_y=True)
     known = Supervision.from_labels(few_labels(y)) | Supervision.from_pairs(
         len(y), [(1, 2)], [(1, 70)]
@@ -180,7 +182,7 @@ def test_pairs_reach_a_base_that_uses_them():
         HybridSieve().fit(X, supervision=known)
 
 
-def test_an_interrupted_search_answers_from_the_rounds_that_are_complete():
+def test_an_interrupted_search_uses_the_complete_rounds():
     X = np.random.default_rng(5).normal(size=(60, 8))
     y = few_labels(np.arange(60) % 2, 5)
     options = {
@@ -190,8 +192,8 @@ def test_an_interrupted_search_answers_from_the_rounds_that_are_complete():
     }
     Impatient.fits, Impatient.patience = 0, 10**9
     one_round = hybrid_selection(X, y, n_iterations=1, **options)
-    # 2 · 8 + 2 · 7 fits for the first selection and for each round: one round is complete when the
-    # second is cut.
+    # The first selection and each round take 2 · 8 + 2 · 7 fits. One round is complete when the
+    # second one is interrupted.
     assert Impatient.fits == 60
     Impatient.fits, Impatient.patience = 0, 75
     with pytest.warns(GraphSieveWarning, match="interrupted"):

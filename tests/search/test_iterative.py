@@ -1,5 +1,5 @@
-"""The iterative search equals its naive loop exactly, ties included, and neighbours that follow
-the features equal fresh ones.
+"""The iterative search equals its naive loop exactly, including ties. Tracked neighbours equal
+newly computed ones.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def test_ranking_equals_the_naive_loop_on_real_tables(name, scale, bandwidth):
     st.data(),
 )
 def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, variant, data):
-    """The order that `laplacian_score` gives on the features that are left, round by round; its
-    scores to nine digits.
+    """The order equals that of `laplacian_score` on the remaining features in each round. The
+    scores agree to nine digits.
     """
     X = problem.X
     wanted = data.draw(st.integers(1, X.shape[1]))
@@ -102,7 +102,7 @@ def test_ranking_equals_scoring_from_scratch_in_every_round(problem, step, varia
 
 @pytest.mark.parametrize("bandwidth", [0.5, 50.0, None])
 @pytest.mark.parametrize("kind", ["plain", "offset", "outlier", "copies", "grid", "scales"])
-def test_estimates_are_as_near_as_they_say(kind, bandwidth):
+def test_estimates_are_within_their_error_bounds(kind, bandwidth):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 12))
     if kind == "offset":
@@ -132,12 +132,12 @@ def test_estimates_are_as_near_as_they_say(kind, bandwidth):
                 good += 1
                 assert (np.abs(estimate.values - exact) <= estimate.errors).all()
                 assert (estimate.errors <= 1e-6 * exact).all()
-    # Where a bandwidth may be too small for any estimate
+    # The bandwidth may be too small for any estimate.
     assert good >= 10 or kind in ("offset", "outlier", "scales")
 
 
-def test_what_rounding_alone_made_is_no_estimate():
-    """Two samples are so far off that their weights are zero; on the others nothing varies, and
+def test_values_due_to_rounding_alone_are_no_estimates():
+    """Two samples are so distant that their weights are zero. No feature varies on the others, so
     no feature has a score.
     """
     X = np.array([[100, 200, 300]] * 4 + [[300, 0, 0], [200, 300, 200]], dtype=float)
@@ -149,9 +149,7 @@ def test_what_rounding_alone_made_is_no_estimate():
 
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 def test_weights_that_vanish_change_no_order():
-    """Many small tables at bandwidths far below the distances, where scores are 0, infinite or
-    none.
-    """
+    """Many small tables at bandwidths far below the distances, where scores are 0, infinite or NaN."""
     rng = np.random.default_rng(0)
     for _ in range(150):
         X = rng.integers(0, 4, (int(rng.integers(4, 9)), int(rng.integers(2, 6)))) * 100.0
@@ -166,7 +164,7 @@ def test_weights_that_vanish_change_no_order():
         )
 
 
-def test_fits_side_by_side_leave_the_threads_as_they_were():
+def test_concurrent_fits_do_not_change_the_number_of_threads():
     def threads():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
 
@@ -178,19 +176,19 @@ def test_fits_side_by_side_leave_the_threads_as_they_were():
     assert all((ranking == rankings[0]).all() for ranking in rankings)
 
 
-def test_an_uncertain_estimate_says_so():
+def test_an_uncertain_estimate_is_reported():
     values, errors = np.array([0.3, 0.1, np.nan, 0.2, 0.2 + 1e-12]), np.full(5, 1e-11)
     estimate = Estimate(values, errors, 5, 1.0)
-    assert estimate.is_certain(1, ordered=False)  # who is best: 0.1
-    assert not estimate.is_certain(2, ordered=False)  # which of the two 0.2 comes next
+    assert estimate.is_certain(1, ordered=False)  # The best score is 0.1.
+    assert not estimate.is_certain(2, ordered=False)  # The next one is either of two scores of 0.2.
     assert estimate.is_certain(3, ordered=True)
     assert not estimate.is_certain(1, ordered=True)
-    assert estimate.is_certain(4, ordered=True)  # only what has no score is dropped
+    assert estimate.is_certain(4, ordered=True)  # Only features without a score are dropped.
 
 
 def test_copies_of_a_column_are_dropped_in_the_order_of_the_columns():
-    """Their scores are equal, so that no estimate is certain, and the exact score decides: the
-    later copy goes first.
+    """Their scores are equal, so no estimate is certain, and the exact score decides. The later
+    copy is dropped first.
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 5))
@@ -202,13 +200,11 @@ def test_copies_of_a_column_are_dropped_in_the_order_of_the_columns():
 @pytest.mark.parametrize("worth", [1, 10**9])
 @pytest.mark.parametrize("kept_elements", [10**9, 60, 1])
 @pytest.mark.parametrize("kind", ["grid", "normal", "scales", "copies", "sparse"])
-def test_neighbors_that_follow_the_features_equal_fresh_ones(
-    kind, kept_elements, worth, monkeypatch
-):
-    """Features leave and come back in any order; with room for all pairs, for a few, or for
-    hardly any.
+def test_tracked_neighbors_equal_newly_computed_ones(kind, kept_elements, worth, monkeypatch):
+    """Features are dropped and return in any order. The memory is enough for all pairs, for a few,
+    or for hardly any.
     """
-    # Lists as soon as possible, or never
+    # The lists are used as soon as possible, or never.
     monkeypatch.setattr(tracking, "WORTH_LISTING", worth / 10)
     monkeypatch.setattr(tracking, "WORTH_KEEPING", worth / 10)
     monkeypatch.setattr(tracking, "VERY_MANY_PAIRS", 2**23 if worth == 1 else 0)
@@ -242,7 +238,7 @@ def test_neighbors_that_follow_the_features_equal_fresh_ones(
 
 
 def test_long_corrections_do_not_drift():
-    """Three hundred features leave one by one; the last neighbours are as exact as the first."""
+    """Three hundred features are dropped one by one. The last neighbours are as exact as the first."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 300)) * 10.0 ** rng.uniform(-6, 6, 300)
     tracker = Tracker(MemoryTable(X))
@@ -267,7 +263,7 @@ def knowledge(name, n):
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("name", READING_NEIGHBORS)
-def test_any_score_that_looks_for_neighbors_can_be_iterated(name, sparse):
+def test_any_score_that_uses_neighbors_can_be_iterated(name, sparse):
     rng = np.random.default_rng(0)
     X = np.round(rng.normal(size=(40, 7)), 1) * (rng.random((40, 7)) < 0.7)
     method, known = METHODS[name], knowledge(name, 40)
@@ -291,7 +287,7 @@ def test_a_score_without_a_graph_from_x_is_refused():
 def test_the_sieve_keeps_the_path_and_the_names():
     X, _ = load_wine(return_X_y=True, as_frame=True)
     sieve = IterativeSieve(n_features_to_select=4, step=0.25).fit(X)
-    # a quarter of 13 columns is 3; the last step drops 3 of 7
+    # A quarter of 13 columns is 3. The last step drops 3 of 7.
     assert [stage.size for stage in sieve.path_] == [13, 10, 7]
     assert sieve.get_support().sum() == 4
     assert set(sieve.get_feature_names_out()) == set(X.columns[sieve.ranking_ <= 4])
@@ -323,9 +319,9 @@ def test_the_first_round_has_the_plain_scores_on_every_scale(units, scale):
         assert_array_equal(sieve.ranking_, plain.ranking_)
 
 
-def test_variant_two_lets_features_come_back():
-    """Columns of large scale drown a group of related ones; once they leave, a related one that
-    was dropped is good again.
+def test_variant_two_lets_features_return():
+    """Columns of large scale hide a group of related columns. Once they are dropped, a related
+    column that was dropped earlier is good again.
     """
     rng = np.random.default_rng(16)
     related = rng.normal(size=(30, 1)) + 0.5 * rng.normal(size=(30, 6))
@@ -349,17 +345,17 @@ def test_warnings_of_many_rounds_come_once():
     assert "of 11 rounds" in ours[0]
 
 
-def test_noise_is_left_behind():
-    """What the method is for: where noise hides two groups from the neighbours, dropping it
-    brings them back.
+def test_noise_is_dropped():
+    """The purpose of the method: if noise hides two groups from the neighbours, dropping it reveals
+    them.
     """
     hits = {"laplacian": 0, "iterative": 0}
     for seed in range(10):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(100, 105))
         X[:, :5] += 3 * rng.normal(size=(3, 5))[rng.integers(3, size=100)]
-        # Standardised, since in their own units the columns of the groups vary more, and the plain
-        # score needs no help.
+        # The columns are standardised. In their original units the columns of the groups vary more,
+        # and the plain score would find them as well.
         for name, sieve in (
             ("laplacian", GraphSieve("laplacian")),
             ("iterative", IterativeSieve()),

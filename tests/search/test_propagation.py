@@ -1,5 +1,6 @@
-"""Harmonic labels equal the textbook inverse where that is stable, exact fractions where it is
-not, and never leave [0, 1].
+"""Harmonic labels equal the textbook inverse where it is stable and exact fractions elsewhere.
+
+They never leave [0, 1].
 """
 
 from __future__ import annotations
@@ -42,14 +43,14 @@ def assert_probabilities(found: np.ndarray, y: np.ndarray) -> None:
 def blobs(
     n: int, *, n_classes: int = 3, n_features: int = 4, n_labeled: int = 30, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Overlapping groups with a few labels; every class has one."""
+    """Overlapping groups with a few labels. Each class has at least one."""
     rng = np.random.default_rng(seed)
     truth = np.arange(n) % n_classes
     X = 2 * rng.normal(size=(n_classes, n_features))[truth] + rng.normal(size=(n, n_features))
     return X, np.where(np.arange(n) < n_labeled, truth, -1)
 
 
-# ---- against the textbook
+# ---- Comparison with the textbook formula
 
 
 @given(problem=problems(ties=False), width=st.sampled_from([3.0, 10.0, 100.0]))
@@ -64,7 +65,7 @@ def test_equals_the_inverse(problem, width):
 @given(problem=problems(ties=True), k=st.integers(1, 5))
 def test_equals_the_inverse_on_neighbors(problem, k):
     with warnings.catch_warnings():
-        # Components without a label, which the inverse does not know
+        # There are components without a label, which the inverse cannot handle.
         warnings.simplefilter("ignore", GraphSieveWarning)
         found = propagate(
             MemoryTable(problem.X),
@@ -73,8 +74,8 @@ def test_equals_the_inverse_on_neighbors(problem, k):
             bandwidth=10.0,
         )
     assert_probabilities(found.probabilities, problem.labels)
-    # An unreached component cannot be inverted; it is cut off, so the others do not change when it
-    # is declared known.
+    # A component without labels cannot be inverted. It has no links to the others, so declaring it
+    # labelled does not change them.
     labels = np.where(found.unreached, 0, problem.labels)
     expected = oracle.harmonic_labels(problem.X, labels, n_neighbors=k, bandwidth=10.0)
     reached = ~found.unreached
@@ -83,15 +84,15 @@ def test_equals_the_inverse_on_neighbors(problem, k):
 
 
 def test_worked_by_hand():
-    """d² = 1 from 0 to 1, 4 from 1 to 3, 9 between the labels; the sample in between leaves by
-    e^-1 : e^-4.
+    """d² is 1 from 0 to 1, 4 from 1 to 3, and 9 between the labels. The sample in between leaves
+    with the ratio e^-1 : e^-4.
     """
     found = harmonic_labels([[0.0], [1.0], [3.0]], ["near", None, "far"], bandwidth=1.0)
     expected = np.exp(-4.0) / (np.exp(-4.0) + np.exp(-1.0))
     assert_allclose(found, [[0, 1], [expected, 1 - expected], [1, 0]], rtol=1e-14)
 
 
-# ---- the bandwidth
+# ---- The bandwidth
 
 
 small_tables = st.tuples(st.integers(4, 14), st.integers(1, 2)).flatmap(
@@ -104,7 +105,7 @@ small_tables = st.tuples(st.integers(4, 14), st.integers(1, 2)).flatmap(
 
 @given(drawn=small_tables, k=st.sampled_from([None, 1, 2, 3]))
 def test_the_bandwidth_is_that_of_the_first_edge_between_labels(drawn, k):
-    """On a coarse grid ties, duplicates and duplicates with different labels abound."""
+    """On a coarse grid, ties, duplicates and duplicates with different labels are common."""
     X, y = drawn
     if len(set(y.tolist()) - {-1}) < 2:
         y[:2] = [0, 1]
@@ -118,7 +119,7 @@ def test_the_bandwidth_is_that_of_the_first_edge_between_labels(drawn, k):
 def test_equal_samples_of_different_labels_do_not_set_the_bandwidth():
     X, y = [[0.0], [0.0], [1.0], [3.0], [9.0]], [0, 1, -1, 1, -1]
     found = propagate(MemoryTable(X), Supervision.from_labels(y), n_neighbors=None, bandwidth=None)
-    # 0 – 1 – 3: the label at 3 is joined to the 0 at 0 by the edge of length 2
+    # 0 – 1 – 3: the edge of length 2 joins the label at 3 to the label 0 at 0.
     assert_allclose(found.bandwidth, 4 / 9)
     nothing_else = propagate(
         MemoryTable(X),
@@ -130,7 +131,7 @@ def test_equal_samples_of_different_labels_do_not_set_the_bandwidth():
     assert_allclose(nothing_else.probabilities[2:], 0.5)
 
 
-# ---- exactness
+# ---- Exactness
 
 
 def weights_of(powers: np.ndarray) -> list[list[Fraction]]:
@@ -142,8 +143,8 @@ def weights_of(powers: np.ndarray) -> list[list[Fraction]]:
 def random_powers(
     rng: np.random.Generator, n: int, n_classes: int, lowest: int, missing: float
 ) -> np.ndarray:
-    """Integer binary logarithms of symmetric weights, some of them missing; everyone keeps a
-    path to a class.
+    """Integer binary logarithms of symmetric weights, some of them missing. Each sample has a path
+    to a class.
     """
     inner = np.triu(rng.integers(lowest, 1, size=(n, n)).astype(float), 1)
     inner[np.triu(rng.random((n, n)) < missing, 1)] = -np.inf
@@ -174,7 +175,7 @@ def test_elimination_equals_fractions(seed, n, n_classes, lowest, missing):
 
 
 def test_weights_of_exp_minus_a_million_are_exact():
-    """Two samples tied to each other by 1, to class 0 by 2^-1500000 · (1, 2) and to class 1 by
+    """Two samples are linked by weight 1, to class 0 by 2^-1500000 · (1, 2) and to class 1 by
     2^-1500000 · (4, 1).
     """
     low = -1_500_000.0
@@ -214,15 +215,15 @@ def test_any_bandwidth_gives_probabilities(bandwidth, k):
 
 
 def test_the_smallest_bandwidth_follows_the_nearest():
-    """In the limit a sample goes where its shortest edge leads: 1 to 0, 4 to 6 (and not by way
-    of 1).
+    """In the limit a sample follows its shortest edge: 1 goes to 0, and 4 goes to 6 (and not
+    through 1).
     """
     found = harmonic_labels([[0.0], [1.0], [4.0], [6.0]], [0, -1, -1, 1], bandwidth=1e-290)
     assert_allclose(found, [[1, 0], [1, 0], [0, 1], [0, 1]], atol=1e-15)
 
 
 def test_the_largest_bandwidth_takes_the_shares_of_the_labels():
-    """All weights are 1: an unlabelled sample meets each label with the same probability."""
+    """All weights are 1, so an unlabelled sample reaches each label with the same probability."""
     X, _ = blobs(20)
     y = np.array([0, 0, 0, 1] + [-1] * 16)
     assert_allclose(
@@ -230,12 +231,12 @@ def test_the_largest_bandwidth_takes_the_shares_of_the_labels():
     )
 
 
-# ---- sparse graphs
+# ---- Sparse graphs
 
 
 @pytest.fixture
 def always_sparse(monkeypatch):
-    """Solve every neighbour graph as a sparse one, by the given solver."""
+    """Solve every neighbour graph as a sparse graph, with the given solver."""
 
     def by(solver: str) -> None:
         monkeypatch.setattr(propagation, "DENSE_UP_TO", 0)
@@ -262,18 +263,20 @@ def test_sparse_solvers_equal_the_dense_one(always_sparse, solver, bandwidth):
 
 
 def hanging_pair(tie: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Two samples tied by 1 and each to a class by 2**tie, as edges from both ends."""
+    """Two samples with a link of weight 1, each linked to a class by 2**tie, as edges from both
+    ends.
+    """
     return np.array([0, 1, 0, 1]), np.array([0, 1, 3, 2]), np.array([tie, tie, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("solver", ["factors", "gradients"])
-def test_the_width_is_raised_where_nothing_can_be_proven(always_sparse, solver):
-    """At 2^-1200 the pair never leaves itself in float64; at a root of that it does."""
+def test_the_width_is_raised_if_nothing_can_be_proven(always_sparse, solver):
+    """At 2^-1200 a random walk never leaves the pair in float64. At a root of this weight it does."""
     always_sparse(solver)
     assert solve_sparse(*hanging_pair(-1200.0), 2, 2).deviation > 1
     found, raised = propagation.solve_raised(*hanging_pair(-1200.0), 2, 2)
     assert raised in (16.0, 64.0, 256.0)
-    # f = (tie · 1 + 1 · g) / (1 + tie) and g = f's mirror image, 1 − f
+    # f = (tie · 1 + 1 · g) / (1 + tie), and by symmetry g = 1 − f
     tie = 2.0 ** (-1200 / raised)
     assert_allclose(
         found.values,
@@ -282,9 +285,11 @@ def test_the_width_is_raised_where_nothing_can_be_proven(always_sparse, solver):
     )
 
 
-def test_a_raised_bandwidth_is_told(always_sparse):
-    """Pairs of close samples far from everything: too far for float64 at the asked bandwidth,
-    but not at some multiple of it.
+def test_a_raised_bandwidth_is_reported(always_sparse):
+    """Pairs of close samples far from all others.
+
+    The links between pairs are too weak for float64 at the given bandwidth, but not at some
+    multiple of it.
     """
     rng = np.random.default_rng(0)
     X = np.repeat(10 * rng.normal(size=(40, 2)), 2, axis=0) + 0.01 * rng.normal(size=(80, 2))
@@ -295,7 +300,7 @@ def test_a_raised_bandwidth_is_told(always_sparse):
     }
     always_sparse("gradients")
     with pytest.warns(
-        GraphSieveWarning, match="too rarely for float64; the labels are those at bandwidth"
+        GraphSieveWarning, match="too weak for float64; the bandwidth was multiplied by 1024"
     ):
         found = propagate(MemoryTable(X), Supervision.from_labels(y), n_neighbors=5, bandwidth=0.01)
     assert found.bandwidth > 0.01
@@ -304,12 +309,12 @@ def test_a_raised_bandwidth_is_told(always_sparse):
     assert_allclose(found.probabilities, expected[nearest], atol=1e-9)
 
 
-def test_factors_step_in_where_gradients_fail(always_sparse, monkeypatch):
+def test_the_factorization_is_used_if_gradients_fail(always_sparse, monkeypatch):
     X, y = blobs(400)
     expected = harmonic_labels(X, y, n_neighbors=8, bandwidth=2.0)
     always_sparse("gradients")
     monkeypatch.setattr(propagation, "MOST_ITERATIONS", 2)
-    with pytest.warns(GraphSieveWarning, match="could not be propagated with certainty"):
+    with pytest.warns(GraphSieveWarning, match="could not be propagated accurately"):
         poor = harmonic_labels(X, y, n_neighbors=8, bandwidth=2.0)
     assert_probabilities(poor, y)
     assert np.abs(poor - expected).max() > 1e-6
@@ -320,7 +325,7 @@ def test_factors_step_in_where_gradients_fail(always_sparse, monkeypatch):
 
 
 def test_the_bound_holds(always_sparse, monkeypatch):
-    """Stopped early, the solution is as far from the truth as the bound admits, and no farther."""
+    """If the iteration stops early, the error of the solution does not exceed the bound."""
     X, y = blobs(400)
     always_sparse("gradients")
     captured = {}
@@ -341,13 +346,14 @@ def test_the_bound_holds(always_sparse, monkeypatch):
     assert proven
 
 
-# ---- laws
+# ---- Invariances
 
 
 @pytest.mark.parametrize("k", [None, 5])
 def test_row_order_shift_and_scale_change_nothing(k):
     rng = np.random.default_rng(5)
-    X = np.rint(rng.normal(size=(80, 3)) * 2**20) / 2**20  # so that shifts are exact
+    # The values are chosen so that shifts are exact.
+    X = np.rint(rng.normal(size=(80, 3)) * 2**20) / 2**20
     y = np.where(np.arange(80) < 12, np.arange(80) % 3, -1)
     expected = harmonic_labels(X, y, n_neighbors=k)
     order = rng.permutation(80)
@@ -399,7 +405,7 @@ def test_genes_where_the_inverse_is_singular(seed):
     assert_probabilities(harmonic_labels(X[rows], y), y)
 
 
-# ---- what is asked for, and what is wrong
+# ---- Results and invalid input
 
 
 def test_columns_are_the_sorted_classes_and_confidence_follows_the_largest():
@@ -415,7 +421,7 @@ def test_columns_are_the_sorted_classes_and_confidence_follows_the_largest():
     assert (found.n_neighbors, found.bandwidth, found.unreached.any()) == (None, 0.5, False)
 
 
-def test_everything_known_stays_as_it_is():
+def test_known_labels_do_not_change():
     assert_array_equal(harmonic_labels([[0.0], [1.0], [5.0]], [1, 0, 1]), [[0, 1], [1, 0], [0, 1]])
 
 
@@ -433,7 +439,7 @@ def test_a_class_without_members_has_no_probability():
     )
     assert_array_equal(found.probabilities[:, 1], np.zeros(4))
     assert_allclose(found.probabilities.sum(axis=1), 1.0)
-    # Of two classes, not of three
+    # of two classes, not of three
     assert_allclose(found.confidence, np.abs(2 * found.probabilities[:, 0] - 1), atol=1e-12)
     with pytest.warns(GraphSieveWarning, match="'a'"):
         alone = propagate(
@@ -463,13 +469,13 @@ def test_too_many_neighbors_are_lowered():
     with pytest.warns(GraphSieveWarning, match="lowered to 3"):
         found = propagate(MemoryTable(X), Supervision.from_labels(y), n_neighbors=9, bandwidth=2.0)
     assert found.n_neighbors == 3
-    # Everyone with everyone
+    # all samples are linked with each other
     assert_allclose(found.probabilities, harmonic_labels(X, y, bandwidth=2.0), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 def test_huge_and_small_values(scale):
-    """Scales that are no powers of two round the values, and so the result, a little."""
+    """Scales that are not powers of two round the values and therefore change the result slightly."""
     X, y = blobs(30, n_labeled=9)
     assert_allclose(harmonic_labels(X * scale, y), harmonic_labels(X, y), rtol=0, atol=1e-9)
 
@@ -496,7 +502,7 @@ def test_bad_input_is_refused_in_one_sentence(arguments, message):
     assert "\n" not in str(caught.value)
 
 
-def test_knowledge_without_labels_is_refused():
+def test_supervision_without_labels_is_refused():
     with pytest.raises(InputError, match="no sample has a known label"):
         propagate(
             MemoryTable([[0.0], [1.0]]),
@@ -506,7 +512,7 @@ def test_knowledge_without_labels_is_refused():
         )
 
 
-def test_a_complete_graph_that_would_not_fit_is_refused_before_it_is_made(monkeypatch):
+def test_a_complete_graph_that_exceeds_the_memory_limit_is_refused(monkeypatch):
     monkeypatch.setattr(
         propagation, "_distances_from", lambda *_: pytest.fail("distances were taken")
     )

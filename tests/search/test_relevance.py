@@ -1,5 +1,5 @@
-"""Relevance and prediction against their definitions: sums over listed pairs, and regressions
-that are really fitted anew.
+"""Relevance and prediction against their definitions: sums over listed pairs, and refitted
+regressions.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from strategies import Problem, problems
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-# ---- slow versions, straight from the definitions
+# ---- Slow versions, directly from the definitions
 
 
 def between_class_share(values: np.ndarray, labels: np.ndarray) -> float:
-    """η²: one minus the variation inside the classes over all variation; 0 for a constant."""
+    """η²: one minus the variation within the classes divided by the total variation; 0 for a
+    constant.
+    """
     total = ((values - values.mean()) ** 2).sum()
     inside = sum(
         ((values[labels == c] - values[labels == c].mean()) ** 2).sum() for c in np.unique(labels)
@@ -39,23 +41,22 @@ def between_class_share(values: np.ndarray, labels: np.ndarray) -> float:
 
 
 def weighted_mean_square(values: np.ndarray, pairs: list[tuple[int, int, float]]) -> float:
-    """The mean of (f_i − f_j)² over the pairs, by their weights."""
+    """Return the weighted mean of (f_i − f_j)² over the pairs."""
     return sum(w * (values[i] - values[j]) ** 2 for i, j, w in pairs) / sum(w for _, _, w in pairs)
 
 
 def share_of_pairs(values: np.ndarray, together: list, apart: list) -> float:
-    """One minus the one mean square over the other, between 0 and 1; 0 where nothing can be
-    said.
-    """
-    everyone = [(i, j, 1.0) for i, j in combinations(range(len(values)), 2)]
-    near = weighted_mean_square(values, together or everyone)
-    far = weighted_mean_square(values, apart or everyone)
+    """Return one minus the ratio of the mean squares, between 0 and 1; 0 if it is undefined."""
+    all_pairs = [(i, j, 1.0) for i, j in combinations(range(len(values)), 2)]
+    near = weighted_mean_square(values, together or all_pairs)
+    far = weighted_mean_square(values, apart or all_pairs)
     return float(np.clip(1 - near / far, 0, 1)) if far > 0 else 0.0
 
 
 def pairs_along_target(target: np.ndarray) -> list[tuple[int, int, float]]:
-    """Either among the nearest of the other, ties kept; exp(−d²/t), t the mean d² of the pairs
-    that are not ties.
+    """Return pairs in which either sample is among the nearest of the other, including ties.
+
+    The weights are exp(−d²/t), where t is the mean d² of the pairs that are not ties.
     """
     n = len(target)
     distance = np.abs(target[:, None] - target)
@@ -77,7 +78,7 @@ def squared_correlation(values: np.ndarray, target: np.ndarray) -> float:
 
 
 def refitted(X: np.ndarray, outputs: np.ndarray) -> tuple[float, np.ndarray]:
-    """The best penalty and its predictions of every row, each by a regression on all the others."""
+    """Return the best penalty and its prediction of each row by a regression on all other rows."""
     centered = X - X.mean(axis=0)
     largest = np.linalg.svd(centered, compute_uv=False)[0] ** 2
     errors, left_out = [], []
@@ -91,13 +92,13 @@ def refitted(X: np.ndarray, outputs: np.ndarray) -> tuple[float, np.ndarray]:
         left_out.append(said)
         errors.append(((said - outputs) ** 2).sum())
     best = int(np.argmin(errors))
-    # Where two penalties are equally good, rounding may choose either.
+    # If two penalties are equally good, rounding may select either.
     assume(sum(error <= errors[best] * (1 + 1e-6) for error in errors) == 1)
     return float(PENALTIES[best] * largest), left_out[best]
 
 
 def _ridge(X: np.ndarray, outputs: np.ndarray, penalty: float, where: np.ndarray) -> np.ndarray:
-    """By the normal equations, with an intercept that is not penalised."""
+    """Solve the normal equations, with an intercept that is not penalised."""
     mean, level = X.mean(axis=0), outputs.mean(axis=0)
     slopes = np.linalg.solve(
         (X - mean).T @ (X - mean) + penalty * np.eye(X.shape[1]), (X - mean).T @ (outputs - level)
@@ -105,7 +106,7 @@ def _ridge(X: np.ndarray, outputs: np.ndarray, penalty: float, where: np.ndarray
     return np.asarray((where - mean) @ slopes + level)
 
 
-# ---- relevance
+# ---- Relevance
 
 
 @given(problems(ties=True))
@@ -119,7 +120,8 @@ def test_of_labels_it_is_the_share_of_variance_between_classes(problem: Problem)
 
 @given(problems(ties=True))
 @example(
-    Problem(  # ties in the target, and a column that varies only where the target is unknown
+    # There are ties in the target, and a column that varies only where the target is unknown.
+    Problem(
         np.array([[1.0, 5], [2, 5], [4, 5], [3, 5], [9, 5], [7, 5], [0, 5], [1, 6]]),
         np.zeros(8),
         np.array([1.0, 1, 2, 2, 2, 7, 9, np.nan]),
@@ -201,21 +203,21 @@ def test_of_probabilities_pairs_count_by_their_chance_to_share_a_class(problem: 
     )
 
 
-def test_sure_probabilities_of_one_class_tell_nothing_apart() -> None:
+def test_certain_probabilities_of_one_class_distinguish_nothing() -> None:
     X = np.random.default_rng(0).normal(size=(8, 3))
     known = Supervision.from_probabilities(np.column_stack([np.ones(8), np.zeros(8)]))
     np.testing.assert_allclose(relevance(MemoryTable(X), known), 0.0, atol=1e-12)
 
 
-def test_nothing_known_makes_all_columns_alike() -> None:
+def test_without_supervision_all_columns_are_equally_relevant() -> None:
     X = np.column_stack([np.arange(5.0), np.ones(5)])
     assert relevance(MemoryTable(X), Supervision.nothing(5)).tolist() == [1.0, 1.0]
 
 
-def test_perfect_and_worthless_columns_by_hand() -> None:
-    # The first column is the class, the second has the same mean in both, the third is constant on
-    # the labelled, the fourth everywhere. Of the fifth, 0 1 | 2 3: around the mean 1.5, 5 in all;
-    # inside the classes 0.5 + 0.5. η² = 1 − 1/5.
+def test_perfect_and_useless_columns_by_hand() -> None:
+    # The first column is the class. The second has the same mean in both classes. The third is
+    # constant on the labelled samples, and the fourth on all samples. The fifth is 0 1 | 2 3. Its
+    # total variation around the mean 1.5 is 5, and within the classes 0.5 + 0.5. η² = 1 − 1/5.
     X = np.array(
         [[0, 1, 4, 2, 0], [0, 2, 4, 2, 1], [1, 1, 4, 2, 2], [1, 2, 4, 2, 3], [5, 9, 5, 2, 9]],
         dtype=float,
@@ -236,7 +238,7 @@ def test_other_libraries_agree() -> None:
     np.testing.assert_allclose(
         relevance(MemoryTable(X), Supervision.from_labels(labels)), share, rtol=1e-10
     )
-    straight = 5 * target[:, None] + X  # so that a line is the better of the two shares
+    straight = 5 * target[:, None] + X  # A linear fit then gives the larger of the two shares.
     expected = r_regression(straight, target) ** 2
     np.testing.assert_allclose(
         relevance(MemoryTable(straight), Supervision.from_targets(target)), expected, rtol=1e-10
@@ -249,8 +251,8 @@ KINDS = ("labels", "targets", "probabilities", "pairs")
 @pytest.mark.parametrize("kind", KINDS)
 @given(problem=problems(ties=False, min_samples=8), seed=st.integers(0, 999))
 def test_laws(kind: str, problem: Problem, seed: int) -> None:
-    """Units, offsets, signs, the order of columns and rows, storage and chunks make no
-    difference.
+    """Units, offsets, signs, the order of columns and rows, storage and chunks do not change the
+    result.
     """
     X, known = problem.X, problem.known(kind)
     assume(kind != "labels" or known.n_known_classes > 1)
@@ -259,7 +261,8 @@ def test_laws(kind: str, problem: Problem, seed: int) -> None:
     random = np.random.default_rng(seed)
     units = random.choice([-1.0, 1.0], X.shape[1]) * 10.0 ** random.integers(-200, 200, X.shape[1])
     np.testing.assert_allclose(relevance(MemoryTable(X * units), known), found, atol=1e-11)
-    # An offset of 2²⁷ leaves steps of 2⁻²⁶: on a grid that it can hold, nothing is lost.
+    # An offset of 2²⁷ leaves steps of 2⁻²⁶. The values lie on a grid of such steps, so nothing is
+    # lost.
     grid = np.round(X * 2**10) / 2**10
     np.testing.assert_allclose(
         relevance(MemoryTable(grid + 2.0**27), known),
@@ -277,13 +280,11 @@ def test_laws(kind: str, problem: Problem, seed: int) -> None:
     )
 
 
-# ---- prediction
+# ---- Prediction
 
 
 def with_a_signal(problem: Problem) -> Problem:
-    """The first column goes with everything that is known, so that there is some skill to
-    measure.
-    """
+    """The first column is associated with the supervision, so that there is some skill to measure."""
     X = problem.X.copy()
     X[:, 0] += problem.labels + 2 * np.nan_to_num(problem.targets) + 5 * problem.probabilities[:, 0]
     return replace(problem, X=X)
@@ -301,7 +302,7 @@ def outputs_of(problem: Problem, kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("kind", ["labels", "targets", "probabilities"])
 @given(problem=problems(ties=False, min_samples=8))
-def test_prediction_is_ridge_regression_really_fitted_anew(kind: str, problem: Problem) -> None:
+def test_prediction_equals_refitted_ridge_regressions(kind: str, problem: Problem) -> None:
     problem = with_a_signal(problem)
     outputs, rows = outputs_of(problem, kind)
     assume(len(rows) >= 4 and np.ptp(outputs, axis=0).all())
@@ -326,14 +327,14 @@ def test_prediction_is_ridge_regression_really_fitted_anew(kind: str, problem: P
         skill = 1 - ((outputs - left_out) ** 2).sum() / ((outputs - means) ** 2).sum()
     else:
         gap = np.sort(left_out, axis=1)
-        # Who is most likely is not a matter of rounding
+        # Rounding does not decide which class is most likely.
         assume((gap[:, -1] - gap[:, -2] > 1e-7).all())
         skill = cohen_kappa_score(outputs.argmax(axis=1), left_out.argmax(axis=1))
     assert found.skill == pytest.approx(np.clip(np.nan_to_num(skill), 0, 1), abs=1e-7)
 
 
 def _as_used(outputs: np.ndarray, kind: str) -> np.ndarray:
-    """A target is divided by the power of two above the largest difference from its first value."""
+    """Divide a target by the power of two above the largest difference from its first value."""
     if kind != "targets":
         return outputs
     return outputs / 2.0 ** np.frexp(np.abs(outputs - outputs[0]).max())[1]
@@ -360,14 +361,14 @@ def test_prediction_by_either_product_and_in_any_chunks(
         assert other.skill == pytest.approx(found.skill, abs=1e-9)
 
 
-def test_a_line_is_found_and_noise_is_not_believed() -> None:
+def test_a_linear_relation_has_skill_and_noise_has_none() -> None:
     random = np.random.default_rng(1)
     X = random.normal(size=(80, 4))
     labels = np.where(np.arange(80) < 40, (X[:, 0] > 0).astype(int), -1)
     found = predicted(MemoryTable(X), Supervision.from_labels(labels))
     assert found is not None
     assert found.skill > 0.7
-    # Of samples nobody labelled
+    # These samples are unlabelled.
     assert np.mean((found.values.argmax(axis=1) == (X[:, 0] > 0))[40:]) > 0.85
     noise = predicted(MemoryTable(X), Supervision.from_labels(random.integers(0, 2, 80)))
     assert noise is not None
@@ -391,8 +392,8 @@ def test_nothing_to_predict(known: Supervision) -> None:
 
 
 def test_columns_that_are_constant_on_the_labelled_predict_nothing() -> None:
-    # The mean of several 0.1 is not 0.1 in floating point: what is left of such columns must not be
-    # taken for a difference.
+    # The mean of several 0.1 is not 0.1 in floating point. The remainder of such columns must not
+    # be mistaken for a difference.
     X = np.random.default_rng(0).normal(size=(20, 5))
     X[:7] = 0.1
     labels = np.where(np.arange(20) < 7, np.arange(20) % 2, -1)
@@ -429,14 +430,14 @@ def test_probabilities_are_judged_as_classes_although_a_target_is_known_too() ->
 
 
 @pytest.mark.parametrize("kind", ["labels", "targets"])
-def test_of_very_many_labels_a_fair_part_is_used(
+def test_of_very_many_labels_a_representative_part_is_used(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beyond `MOST_LABELED`, in wide tables; every class, or the whole range of the target,
-    keeps its share.
+    """Beyond `MOST_LABELED`, in wide tables, each class or the whole range of the target keeps its
+    share.
     """
     random = np.random.default_rng(7)
-    # In blocks, so that the first 40 rows would miss a class
+    # The classes are in blocks of rows, so the first 40 rows would miss a class.
     labels = np.repeat([0, 1, 2], [20, 60, 120])
     X = random.normal(size=(200, 50))
     X[:, :3] += 3 * (labels[:, None] == np.arange(3))

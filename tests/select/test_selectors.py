@@ -203,7 +203,7 @@ def test_how_many_not(asked):
         ({"method": "spec", "method_params": {"n_neighbors": 3}}, "pass n_neighbors= instead"),
         ({"unlabeled": "none"}, "unlabeled must be None or an integer"),
         ({"n_neighbors": "many"}, "n_neighbors must be 'auto' or an integer of at least 1"),
-        ({"method": "fisher"}, "needs labels, but nothing is known"),
+        ({"method": "fisher"}, "needs labels, but no supervision is available"),
     ],
 )
 def test_parameters_are_used_or_refused(parameters, message):

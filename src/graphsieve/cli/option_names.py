@@ -53,14 +53,14 @@ WORDS = {
     "they are NaN": "they have no score",
     "X by a constant": "its numbers by a constant",
     "compress is None": "nothing is to be compressed",
-    "nothing is known of the samples": (
-        "nothing is known of the samples; name a column of them by --target"
+    "no supervision is available": (
+        "no supervision is available; name a column of labels or targets with --target"
     ),
     "pass y with some of them": "name them by --target",
     "requires y to be passed, but the target y is None; pass y or supervision": (
         "needs a target; name a column of classes by --target"
     ),
-    "target_type= says what y is": "--target-type says what the target is",
+    "target_type= sets the kind of y": "--target-type sets the kind of the target",
     "name the columns with classes=": "let its columns have the names of the classes",
     "pass a dict with different names": "name each once",
 }

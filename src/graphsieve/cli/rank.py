@@ -243,7 +243,7 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
         features = [{**record, "redundancy": None} for record in features]
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts), subline(facts), *recall_line(facts)]
-    why = f": {facts['count_reason']}" if facts["count_reason"] else ""
+    why = f". {facts['count_reason']}" if facts["count_reason"] else ""
     lines.append(f"{n_selected} of {len(ranking)} selected{why}")
     more = "show all with --rows all, --format csv or --report"
     paint = painter(sys.stdout) if on_terminal else painter(None)

@@ -35,7 +35,7 @@ def ranking_text(facts: Mapping[str, Any]) -> str:
     lines = [headline(facts), subline(facts), *recall_line(facts)]
     if facts["count_reason"] is not None:
         n_selected = sum(record["selected"] for record in facts["features"])
-        lines.append(f"{n_selected} selected: {facts['count_reason']}")
+        lines.append(f"{n_selected} selected. {facts['count_reason']}")
     return "\n".join([*lines, "", *table_lines(facts["features"])])
 
 

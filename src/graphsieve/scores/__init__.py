@@ -1,4 +1,4 @@
-"""The published scores, one file per kind of supervision, and their registry."""
+"""The published scores, with one module per kind of supervision, and their registry."""
 
 from graphsieve.scores.geometry import laplacian_score, spec_score, variance_score
 from graphsieve.scores.labels import (

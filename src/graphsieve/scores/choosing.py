@@ -1,8 +1,10 @@
-"""Which method runs, by what is known of the samples. The rule is one table, shown in the README:
+"""Choice of the scoring method from the supervision.
 
-what is known                               method
+The README shows the same table:
+
+supervision                                 method
 ------------------------------------------  -------------------------
-nothing                                     laplacian
+none                                        laplacian
 class labels, all samples                   fisher
 class labels, some samples                  constrained_laplacian
 a continuous target, all samples            supervised_laplacian
@@ -26,7 +28,7 @@ from graphsieve.supervision.value import Kind, Supervision
 
 
 def choose_method(known: Supervision) -> tuple[str, str]:
-    """The name of the method for what is known, and the reason in a few words."""
+    """Return the name of the method for this supervision, and the reason as a short clause."""
     kinds = known.kinds
     if "labels" in kinds and "targets" in kinds:
         raise InputError(
@@ -44,16 +46,17 @@ def choose_method(known: Supervision) -> tuple[str, str]:
         return _by_labels(known)
     if "targets" in kinds:
         return _by_targets(known)
-    return "laplacian", "nothing is known of the samples"
+    return "laplacian", "no supervision is available"
 
 
 def _by_labels(known: Supervision) -> tuple[str, str]:
     n, n_labeled = known.n_samples, known.n_labeled
-    share = f"{n_labeled} of {n} labels are known, in {known.n_known_classes} classes"
+    share = f"{n_labeled} of {n} labels are known"
     if known.n_known_classes < 2:
         warn("all known labels are of one class: ranking is unsupervised.")
-        return "laplacian", share.replace("classes", "class") + ", which tells nothing apart"
-    return "fisher" if n_labeled == n else "constrained_laplacian", share
+        return "laplacian", f"{share}, all of one class"
+    name = "fisher" if n_labeled == n else "constrained_laplacian"
+    return name, f"{share}, in {known.n_known_classes} classes"
 
 
 def _by_targets(known: Supervision) -> tuple[str, str]:
@@ -63,14 +66,14 @@ def _by_targets(known: Supervision) -> tuple[str, str]:
     values = known.targets[~np.isnan(known.targets)]
     if values.min() == values.max():
         warn(f"the known target values are all {values[0]:g}: ranking is unsupervised.")
-        return "laplacian", share + " and they are all equal"
+        return "laplacian", f"{share}, and they are all equal"
     if len(values) == n and _are_row_numbers(values):
         warn(f"the target looks like an identifier: it numbers the {len(values)} samples.")
     return "supervised_laplacian" if n_labeled == n else "semi_supervised_laplacian", share
 
 
 def _are_row_numbers(values: Floats) -> bool:
-    """Consecutive whole numbers, each once."""
+    """Whether the values are consecutive integers, each occurring once."""
     ordered = np.sort(values)
     return len(values) > 2 and bool(
         (ordered == np.floor(ordered[0]) + np.arange(len(ordered))).all()
@@ -78,15 +81,21 @@ def _are_row_numbers(values: Floats) -> bool:
 
 
 def warn_of_poor_knowledge(known: Supervision, uses: Collection[Kind]) -> None:
-    """Warn where a method is about to use what tells little apart."""
+    """Warn if the supervision that a method uses hardly distinguishes the samples."""
     if "labels" in uses and "labels" in known.kinds:
         _warn_of_poor_labels(known)
     if "targets" in uses and known.targets is not None:
         values = known.targets[~np.isnan(known.targets)]
         if len(values) and values.min() == values.max():
-            warn(f"the known target values are all {values[0]:g}: they tell nothing apart.")
+            warn(
+                f"the known target values are all {values[0]:g}, so they do not distinguish the "
+                "samples."
+            )
     if "pairs" in uses and len(known.must_link) >= known.n_samples - 1 and _are_one_group(known):
-        warn(f"must-links join all {known.n_samples} samples: they tell nothing apart.")
+        warn(
+            f"must-links join all {known.n_samples} samples, so they do not distinguish the "
+            "samples."
+        )
 
 
 def _are_one_group(known: Supervision) -> bool:
@@ -96,17 +105,15 @@ def _are_one_group(known: Supervision) -> bool:
 
 
 def _warn_of_poor_labels(known: Supervision) -> None:
-    """Labels as good as none: one class only, or one sample per class, everywhere or here and
-    there.
-    """
+    """Warn if all labels are of one class, or if some or all classes have a single sample."""
     sizes = np.bincount(known.codes[known.codes >= 0])
     single = np.flatnonzero(sizes == 1)
     if np.count_nonzero(sizes) == 1 and known.kinds == ("labels",):
-        warn("all known labels are of one class: they tell nothing apart.")
+        warn("all known labels are of one class, so they do not distinguish the samples.")
     elif len(single) == np.count_nonzero(sizes) and len(single) == known.n_samples > 2:
         warn(
-            f"the target looks like an identifier: each of the {len(single)} samples has a class "
-            "of its own."
+            f"the target looks like an identifier: each of the {len(single)} samples has a "
+            "different class."
         )
     elif len(single):
         names = known.classes if known.classes is not None else np.arange(len(sizes))

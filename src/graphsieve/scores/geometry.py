@@ -1,4 +1,4 @@
-"""Scores that need no supervision: the samples' own geometry."""
+"""Scores that need no supervision. They use only the geometry of the samples."""
 
 from __future__ import annotations
 
@@ -28,29 +28,33 @@ SPEC_FORMS = ("phi1", "phi2", "phi3")
 def laplacian_score(
     X: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0, neighbors: Any = "auto"
 ) -> Floats:
-    """Laplacian score: how much a feature varies between near neighbours, relative to how much it
-    varies at all.
+    """Compute the Laplacian score of each feature.
 
-    E(f) / spread(f) on the graph of nearest neighbours in X with weights exp(−d²/bandwidth). Small
-    is good; it lies in [0, 2]. A constant feature is NaN.
+    The score compares the variation of a feature between nearest neighbours with its total
+    variation. It is E(f) / spread(f) on the graph of nearest neighbours in X, where each edge has
+    the weight W_ij = exp(−d_ij²/bandwidth). Here E(f) = ½ Σ_ij W_ij (f_i − f_j)² and spread(f) =
+    Σ_i D_i (f_i − μ)², with the degrees D and the degree-weighted mean μ of the feature. Small is
+    good. The score lies in [0, 2]. A constant feature gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, used as they are: scale them first if their units differ.
+        The features. They are not rescaled, so scale them first if their units differ.
     n_neighbors : int
-        Samples are linked if either is among the `n_neighbors` nearest of the other.
+        Number of neighbours per sample. Two samples are linked if either is among the
+        `n_neighbors` nearest neighbours of the other.
     bandwidth : float
-        The t of the heat kernel.
+        Bandwidth t of the heat kernel.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        Who looks for them. ``"auto"`` is exact as long as that takes no more than about a minute on
-        two cores (400,000 × 50, or 130,000 × 500), and beyond that approximate, with a warning that
-        says which share of the neighbours of some samples was found. A transformer finds them as
-        scikit-learn's ``KNeighborsTransformer`` does; distances are taken anew.
+        Method of the neighbour search. ``"auto"`` is exact if that takes at most about a minute on
+        two cores (400,000 × 50, or 130,000 × 500). Beyond that it is approximate, and a warning
+        reports the recall, measured on some of the samples. A transformer finds the neighbours as
+        scikit-learn's ``KNeighborsTransformer`` does; the distances are then recomputed.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -58,7 +62,7 @@ def laplacian_score(
 
     Examples
     --------
-    The first column follows the two groups, the second alternates inside them:
+    The first column separates the two groups, and the second alternates within them:
 
     >>> laplacian_score([[0, 0], [0, 1], [9, 0], [9, 1]], n_neighbors=1).round(2)
     array([0., 2.])
@@ -72,16 +76,19 @@ def laplacian(table: Table, _: Supervision, *, n_neighbors: int, bandwidth: floa
 
 
 def variance_score(X: Any) -> Floats:
-    """Variance: Σ (f_i − mean)² / n of each feature. Large is good. A constant feature is NaN.
+    """Compute the variance of each feature, Σ_i (f_i − mean)² / n.
+
+    Large is good. A constant feature gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features in their own units; the score depends on them.
+        The features. The score depends on their units.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The variance of each feature.
 
     References
     ----------
@@ -96,12 +103,12 @@ def variance_score(X: Any) -> Floats:
 
 
 def variance(table: Table, _: Supervision) -> Scored:
-    everyone = dense_weighting(np.full(table.n_samples, 1.0 / table.n_samples))
-    return Scored(in_original_units(table, lambda block: moments(block, everyone).scatter[0]))
+    uniform = dense_weighting(np.full(table.n_samples, 1.0 / table.n_samples))
+    return Scored(in_original_units(table, lambda block: moments(block, uniform).scatter[0]))
 
 
 def in_original_units(table: Table, value: Any) -> Floats:
-    """A quadratic form in the units of X, for the few scores that are not ratios."""
+    """Evaluate a quadratic form in the units of X, for the few scores that are not ratios."""
 
     def unscaled(block: Block) -> Floats:
         scaled = value(block)
@@ -131,37 +138,40 @@ def spec_score(
     n_components: int | None = None,
     neighbors: Any = "auto",
 ) -> Floats:
-    """Spectral feature selection (SPEC): how a feature spreads over the eigenvectors of the
-    neighbour graph.
+    """Compute the spectral feature selection score (SPEC) of each feature.
 
-    With the normalised Laplacian 𝓛 = Σ λ_j ξ_j ξ_jᵀ and g = D^½ f / ‖D^½ f‖:
+    The score measures how a feature is distributed over the eigenvectors of the neighbour graph.
+    The graph has the degrees D and the normalised Laplacian 𝓛 = Σ_j λ_j ξ_j ξ_jᵀ. With
+    g = D^½ f / ‖D^½ f‖, the three forms are:
 
-    - ``"phi1"``: gᵀ 𝓛^r g (small is good);
-    - ``"phi2"``: phi1 / (1 − (gᵀξ₁)²) (small is good; for power 1 it equals the Laplacian score);
+    - ``"phi1"``: gᵀ 𝓛^r g (small is good).
+    - ``"phi2"``: phi1 / (1 − (gᵀξ₁)²) (small is good). For power 1 it equals the Laplacian score.
     - ``"phi3"``: Σ_{j=2}^k (2^r − λ_j^r) (gᵀξ_j)² (large is good).
 
-    Only phi2 ignores shifts of a feature; the others are defined on its raw values. Isolated
-    samples drop out. A constant feature is NaN.
+    Only phi2 is invariant when a constant is added to a feature. The other forms are defined on its
+    raw values. Isolated samples have no influence. A constant feature gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features.
+        The features. They are not rescaled.
     form : {"phi1", "phi2", "phi3"}
-        Which of the three functions.
+        The form of the score.
     n_neighbors, bandwidth : int, float
-        As in `laplacian_score`.
+        Number of neighbours and bandwidth of the graph, as in `laplacian_score`.
     power : int
-        The exponent r of the spectrum.
+        Exponent r of the spectrum.
     n_components : int, optional
-        For phi3: the number k of eigenvectors, counting the trivial one, and at least the number of
-        components of the graph; all by default, which needs no eigenvectors at all.
+        Number k of eigenvectors for phi3. It includes the trivial eigenvector and must be at least
+        the number of connected components of the graph. By default all eigenvectors count; in this
+        case none needs to be computed.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`.
+        Method of the neighbour search, as in `laplacian_score`.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -205,14 +215,14 @@ def spec(
 
 
 class _Spectrum:
-    """The normalised Laplacian of a graph, and the three functions of a block of features on it."""
+    """The normalised Laplacian of a graph, with the three SPEC forms for a block of features."""
 
     def __init__(self, graph: Any, power: int, n_components: int | None) -> None:
         self.graph: SparseGraph | LiftedGraph = graph
         self.power = power
         self.degree = graph.degree()
         self.root = np.sqrt(self.degree)
-        # Who is isolated has no weights to divide
+        # Isolated samples have degree 0, which must not be divided by.
         self.inverse_root = 1.0 / np.where(self.degree > 0, self.root, 1.0)
         self.weighting = dense_weighting(self.degree)
         linked = int((self.degree > 0).sum())
@@ -228,21 +238,22 @@ class _Spectrum:
         return divided(self._quadratic(block), moments(block, self.weighting).scatter[0])
 
     def phi3(self, block: Block) -> Floats:
-        # All eigenvectors but the first: what is left of the norm, less the quadratic form
+        # The sum over all eigenvectors but the first needs no eigenvectors: it is 2^r times the
+        # centred norm, minus the quadratic form.
         if self.pairs is None:
             whole = 2.0**self.power * moments(block, self.weighting).scatter[0]
             return divided(whole - self._quadratic(block), self._squared_norm(block))
         eigenvalues, eigenvectors = self.pairs
         total = np.zeros(block.width)
         for part, centered in self._centered_parts(block):
-            # A sparse product adds in order, whatever columns stand side by side, so that copies of
-            # a column tie.
+            # A sparse product always adds in the same order, whichever columns are next to each
+            # other. Copies of a column therefore get exactly equal scores.
             along = sp.csr_array(eigenvectors.T) @ centered
             total[part] = weighted_sum(2.0**self.power - eigenvalues**self.power, along**2)
         return divided(total, self._squared_norm(block))
 
     def _apply(self, vectors: Floats) -> Floats:
-        """𝓛 times a vector or several."""
+        """Return 𝓛 times one vector, or times each column of an array."""
         scale = self.inverse_root if vectors.ndim == 1 else self.inverse_root[:, None]
         linked = (self.degree > 0) if vectors.ndim == 1 else (self.degree > 0)[:, None]
         return np.asarray(vectors * linked - scale * (self.graph.times(scale * vectors)))
@@ -260,8 +271,9 @@ class _Spectrum:
         return total
 
     def _centered_parts(self, block: Block) -> Any:
-        """D^½ (f − μ): the same for 𝓛 as D^½ f, but without the digits that a large mean would
-        cost.
+        """Yield D^½ (f − μ) in parts.
+
+        𝓛 maps it to the same vector as D^½ f, but a large mean costs no digits.
         """
         mean = moments(block, self.weighting).mean[0]
         for part, values in block.dense_parts():
@@ -272,20 +284,20 @@ class _Spectrum:
         return np.asarray(found.scatter_around(-block.shift)[0])
 
     def _smallest_pairs(self, n_components: int) -> tuple[Floats, Floats]:
-        """Eigenvalues and eigenvectors of the smoothest part of the spectrum, of which the trivial
-        one counts as one.
+        """Return the smallest eigenvalues and their eigenvectors, including the trivial one.
 
-        Every component of the graph has an eigenvalue 0 with a known eigenvector. Those are written
-        down, since an iteration may miss copies of an eigenvalue; the rest is iterated with them
-        out of the way.
+        Each connected component of the graph has an eigenvalue 0 with a known eigenvector. These
+        eigenvectors are constructed directly, because an iterative solver may miss copies of a
+        repeated eigenvalue. The solver then finds the remaining ones in their orthogonal
+        complement.
         """
         component = self._components()
         n_kernel = component.max() + 1
         if n_components < n_kernel:
             raise InputError(
                 setting("n_components", n_components),
-                f", but the graph falls into {n_kernel} components, which are equally smooth; "
-                f"ask for at least {n_kernel} components or raise ",
+                f", but the graph has {n_kernel} connected components, which are equally smooth; "
+                f"use at least {n_kernel} components or raise ",
                 parameter("n_neighbors"),
                 ".",
             )
@@ -300,7 +312,7 @@ class _Spectrum:
         )
 
     def _components(self) -> Integers:
-        """The component of each linked sample, −1 for isolated ones."""
+        """Return the component number of each sample, −1 for isolated samples."""
         linked = self.degree > 0
         found = self.graph.components()
         numbers = np.full(len(found), -1, dtype=np.int64)
@@ -311,7 +323,8 @@ class _Spectrum:
         n_samples = len(self.degree)
         linked = (self.degree > 0).astype(np.float64)
 
-        # 2·I − 𝓛 with the kernel moved to zero: the wanted ones are largest
+        # The operator 2·I − 𝓛 with the kernel of 𝓛 mapped to zero. The wanted eigenvalues are then
+        # the largest ones.
         def flipped(vector: Floats) -> Floats:
             vector = np.ravel(vector)
             return np.asarray(
@@ -323,10 +336,10 @@ class _Spectrum:
         try:
             values, vectors = sla.eigsh(operator, k=wanted, which="LA", v0=start)
         except sla.ArpackNoConvergence:
-            room = min(n_samples, 4 * wanted + 40)
+            n_vectors = min(n_samples, 4 * wanted + 40)
             try:
                 values, vectors = sla.eigsh(
-                    operator, k=wanted, which="LA", v0=start, ncv=room, maxiter=100 * n_samples
+                    operator, k=wanted, which="LA", v0=start, ncv=n_vectors, maxiter=100 * n_samples
                 )
             except sla.ArpackNoConvergence as error:
                 values, vectors = error.eigenvalues, error.eigenvectors

@@ -1,9 +1,9 @@
-"""Mutual information of one feature with a target or with classes, by nearest neighbours.
+"""Nearest-neighbour estimates of the mutual information of a feature with a target or with classes.
 
-The estimators are those of Kraskov et al. (2004, the first one) and Ross (2014). Ties are often
-broken by adding random noise; here they are counted as they are, so that the result depends on
-nothing but the data: where a neighbour coincides with the sample, the number of neighbours becomes
-the number of coinciding samples (Gao et al., 2017).
+The estimators are the first one of Kraskov et al. (2004) and that of Ross (2014). Other
+implementations often break ties by adding random noise. Here ties are counted, so the result
+depends only on the data. If the neighbour of a sample coincides with it, the number of neighbours
+becomes the number of coinciding samples (Gao et al., 2017).
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ TIE_TOLERANCE = 1e-12
 
 
 def information_with_target(feature: Floats, target: Floats, n_neighbors: int) -> float:
-    """Mutual information in nats of two continuous variables.
+    """Estimate the mutual information of two continuous variables, in nats.
 
-    The feature is brought to the scale of the target, and the target is left alone, so that
-    distances between ranks stay exact.
+    The feature is scaled to the standard deviation of the target. The target is not scaled, so
+    distances between ranks remain exact.
     """
     feature = feature * (target.std() / feature.std())
     k = min(n_neighbors, len(target) - 1)
@@ -38,8 +38,9 @@ def information_with_target(feature: Floats, target: Floats, n_neighbors: int) -
 
 
 def information_with_classes(feature: Floats, codes: Integers, n_neighbors: int) -> float:
-    """Mutual information in nats of a continuous feature and classes; classes of one sample say
-    nothing and are left out.
+    """Estimate the mutual information of a continuous feature and the classes, in nats.
+
+    Classes with a single sample are left out, because the sample has no neighbour of its class.
     """
     sizes = np.bincount(codes)
     kept = sizes[codes] > 1
@@ -62,21 +63,24 @@ def information_with_classes(feature: Floats, codes: Integers, n_neighbors: int)
 
 
 def _just_below(radius: Floats) -> Floats:
-    """A radius that just excludes the neighbour itself, and all that tie with it but for
-    rounding; zero stays zero.
+    """Shrink a radius so that it excludes the neighbour and all that tie with it up to rounding.
+
+    A radius of zero stays zero.
     """
     return radius * (1.0 - TIE_TOLERANCE)
 
 
 def _copies(points: Floats) -> Integers:
-    """How often each point occurs, itself included."""
+    """Return how often each point occurs, including the point itself."""
     _, where, counts = np.unique(points, axis=0, return_inverse=True, return_counts=True)
     return np.asarray(counts[where.ravel()])
 
 
 def _distance_to_neighbor(values: Floats, k: int) -> Floats:
-    """The distance of each value to its k-th nearest other: the least reach of any k + 1
-    consecutive ones that hold it.
+    """Return the distance of each value to its k-th nearest neighbour.
+
+    In sorted order, the value and its k nearest neighbours are k + 1 consecutive values. Over all
+    such windows that contain the value, the distance is the smallest maximum distance to it.
     """
     order = np.argsort(values, kind="stable")
     padded = np.concatenate([np.full(k, -np.inf), values[order], np.full(k, np.inf)])
@@ -93,15 +97,16 @@ def _distance_to_neighbor(values: Floats, k: int) -> Floats:
 
 
 def _count_within(values: Floats, radius: Floats) -> Integers:
-    """How many values, each itself included, lie within its radius, by the rounded difference of
-    the two.
+    """Count the values within the radius of each value, including the value itself.
+
+    The floating-point difference of the two values decides.
     """
     distinct, counts = np.unique(values, return_counts=True)
     up_to = np.concatenate([[0], np.cumsum(counts)])
     last = len(distinct) - 1
     first = np.searchsorted(distinct, values - radius, side="left")
     end = np.searchsorted(distinct, values + radius, side="right")
-    # The borders were rounded; the differences decide about the values next to them.
+    # The interval ends are rounded, so the differences decide for the values next to them.
     first -= (first > 0) & (values - distinct[np.maximum(first - 1, 0)] <= radius)
     first += values - distinct[np.minimum(first, last)] > radius
     end += (end <= last) & (distinct[np.minimum(end, last)] - values <= radius)

@@ -1,4 +1,4 @@
-"""Scores for class labels, known for all samples or for some (−1, None or NaN where unknown)."""
+"""Scores for class labels. Unlabelled samples have the label −1, None or NaN."""
 
 from __future__ import annotations
 
@@ -26,28 +26,32 @@ from graphsieve.table.columns import Table
 from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments
 
-DISTANCE_GRID = 2.0**-40  # of the largest possible distance: what lies nearer together is a tie
-SIGN_TOLERANCE = 1e-12  # of a feature's range: values this near the mean count as the mean
+# Fraction of the largest possible distance. Distances that differ by less are ties.
+DISTANCE_GRID = 2.0**-40
+# Fraction of a feature's range. Values this close to the mean count as equal to it.
+SIGN_TOLERANCE = 1e-12
 
 
 def fisher_score(X: Any, y: Any) -> Floats:
-    """Fisher score: how far the class means lie apart, relative to the variation inside the
-    classes.
+    """Compute the Fisher score of each feature.
 
-    Σ_c n_c (μ_c − μ)² / Σ_c n_c σ_c². Large is good. Unlabelled samples are left out. A feature
-    that is constant there is NaN; one that is constant inside every class but not between them is
-    infinite.
+    The score compares the variation between the class means with the variation within the classes.
+    It is Σ_c n_c (μ_c − μ)² / Σ_c n_c σ_c², where class c has n_c samples, the mean μ_c and the
+    variance σ_c². Large is good. Unlabelled samples are left out. A feature that is constant on the
+    labelled samples gets NaN. A feature that is constant within each class but differs between
+    classes gets infinity.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,)
-        Class labels.
+        Class labels; −1, None or NaN for unlabelled samples.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -55,7 +59,8 @@ def fisher_score(X: Any, y: Any) -> Floats:
 
     Examples
     --------
-    Class means 1 and 5 around 3, so 2·2² + 2·2²; inside the classes 4 · 1²:
+    The class means are 1 and 5 and the overall mean is 3. The variation between the classes is
+    2·2² + 2·2² = 16, and the variation within them is 4·1² = 4:
 
     >>> fisher_score([[0], [2], [4], [6]], ["a", "a", "b", "b"])
     array([4.])
@@ -69,7 +74,7 @@ def fisher(table: Table, known: Supervision) -> Scored:
 
     def between_over_within(block: Block) -> Floats:
         classes = moments(block, by_class)
-        # Relative to one of them, so that equal means give exactly zero.
+        # Computed relative to the first class mean, so that equal means give exactly zero.
         mean = (
             classes.mean[0]
             + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / table.n_samples
@@ -81,25 +86,26 @@ def fisher(table: Table, known: Supervision) -> Scored:
 
 
 def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
-    """Mutual information in nats of each feature with the classes or with a continuous target.
-    Large is good.
+    """Estimate the mutual information of each feature with the classes or a continuous target.
 
-    Estimated from nearest neighbours (Kraskov for a target, Ross for classes). A continuous target
-    enters by its ranks, so that an outlier cannot ruin the estimate. Samples without a label or
-    target are left out. A feature that is constant there is NaN.
+    The estimate in nats is based on nearest neighbours. It uses the estimator of Kraskov et al. for
+    a target and that of Ross for classes. A continuous target is replaced by its ranks, so a single
+    outlier has little influence. Large is good. Samples without a label or target are left out. A
+    feature that is constant on the other samples gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,)
-        Class labels or a continuous target, told apart as in `Supervision.from_y`.
+        Class labels or a continuous target, distinguished as in `Supervision.from_y`.
     n_neighbors : int
-        Neighbours of the estimator.
+        Number of neighbours for the estimator.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The mutual information of each feature, in nats.
 
     References
     ----------
@@ -141,26 +147,30 @@ def _information(table: Table, of_feature: Any, n_neighbors: int) -> Scored:
 
 
 def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
-    """ReliefF: how much more a feature differs to near samples of other classes than to near
-    samples of the same class.
+    """Compute the ReliefF score of each feature.
 
-    The mean over all samples of |f_i − f_j| / range(f) to the nearest misses of every other class
-    C, weighted by P(C) / (1 − P(own class)), less the same to the nearest hits. Near is what has a
-    small sum of |f_i − f_j| / range(f). Large is good. Unlabelled samples are left out. A feature
-    that is constant there is NaN.
+    The score compares two differences of the feature: to the nearest samples of other classes
+    (misses), and to the nearest samples of the same class (hits). A difference is
+    |f_i − f_j| / range(f). The score is the mean difference to the misses minus the mean difference
+    to the hits, averaged over all samples. The misses of class C have the weight P(C) / (1 − P(own
+    class)). The nearest samples have the smallest sum of differences over all features. Large is
+    good. Unlabelled samples are left out. A feature that is constant on the labelled samples gets
+    NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,)
-        Class labels.
+        Class labels; −1, None or NaN for unlabelled samples.
     n_neighbors : int
-        Hits, and misses of each other class; fewer where a class has fewer.
+        Number of hits per sample, and number of misses per sample and other class. Classes with
+        fewer samples contribute all that they have.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -187,14 +197,14 @@ def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
             total += edge_sum(block, *edges, power=1)
         return divided(total, block.range)
 
-    # What is stored is read once for the edges of all classes, not once for each.
+    # A stored table is read once for the edges of all classes, not once per class.
     return Scored(per_feature(table, value, wide=not isinstance(table, StoredTable)), k)
 
 
 def _near_by_class(
     table: Table, order: Integers, begin: Integers, n_neighbors: int
 ) -> list[NDArray[np.int32]]:
-    """The nearest of each class, as places in `order`."""
+    """Return, for each class, the nearest samples of that class as positions in `order`."""
     grid = _distance_grid(table)
     if isinstance(table, StoredTable):
         return out_of_core.nearest_in_groups(
@@ -204,11 +214,10 @@ def _near_by_class(
 
 
 def _on_unit_ranges(table: Table, order: Integers) -> Any:
-    """The samples in the given order, on features whose range is 1; a column without zeros loses
-    its offset first.
+    """Return the samples in the given order, with every feature scaled to the range 1.
 
-    Equal steps divided by a range such as 3 differ in their last bit; on the grid of distances they
-    are equal again.
+    A column without zeros is shifted first. Equal steps divided by a range such as 3 may differ in
+    their last bit. The distance grid makes them equal again.
     """
     if table.is_sparse:
         return sp.csr_array(sp.hstack([_sparse_on_unit_ranges(block) for block in table.blocks()]))[
@@ -233,8 +242,10 @@ def _sparse_on_unit_ranges(block: Block) -> Any:
 
 
 def _distance_grid(table: Table) -> float:
-    """A power of two, so that sums of tenths and thirds do not lie halfway between two steps,
-    where rounding would choose.
+    """Return the step to which distances are rounded.
+
+    It is a power of two. Sums of tenths and thirds then never lie halfway between two steps, where
+    rounding error would decide.
     """
     return float(np.ldexp(DISTANCE_GRID, (table.n_features - 1).bit_length()))
 
@@ -242,11 +253,10 @@ def _distance_grid(table: Table) -> float:
 def _hits_and_misses(
     near: list[NDArray[np.int32]], order: Integers, begin: Integers
 ) -> Iterator[tuple[Integers, Integers, Floats]]:
-    """The pairs (sample, neighbour) of ReliefF with their signed weights, class by class of the
-    neighbours.
+    """Yield the (sample, neighbour) pairs of ReliefF with signed weights, one class at a time.
 
-    `near` has places in `order`, where class c takes ``begin[c]:begin[c + 1]``; −1 where a class
-    has no further neighbour.
+    The class is that of the neighbours. `near` contains positions in `order`, where class c
+    occupies ``begin[c]:begin[c + 1]``, and −1 if the class has no further neighbour.
     """
     n_samples, sizes = len(order), np.diff(begin)
     share = sizes / n_samples
@@ -269,41 +279,43 @@ def sselect_score(
     trade_off: float = 0.1,
     neighbors: Any = "auto",
 ) -> Floats:
-    """sSelect: the Laplacian score, mixed with how badly the sign of the centred feature agrees
-    with the known labels.
+    """Compute the sSelect score of each feature.
 
-    trade_off · LS + (1 − trade_off) · (1 − NMI), where NMI is the mutual information of the labels
-    and the sign of f − μ, over the larger of their entropies, on the labelled samples; μ is the
-    degree-weighted mean of the neighbour graph. Small is good. More than two classes are our
-    extension: the same NMI. A constant feature is NaN.
+    The score combines the Laplacian score (LS) with the disagreement between the sign of the
+    centred feature and the known labels. It is trade_off · LS + (1 − trade_off) · (1 − NMI). NMI is
+    the mutual information of the labels and the sign of f − μ on the labelled samples, divided by
+    the larger of their entropies. μ is the mean of the feature, weighted by the degrees of the
+    neighbour graph. Small is good. A constant feature gets NaN. The paper defines the score for
+    two classes; graphsieve uses the same NMI for more classes.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features.
+        The features. They are not rescaled.
     y : array of shape (n_samples,)
-        Class labels; −1, None or NaN where unknown.
+        Class labels; −1, None or NaN for unlabelled samples.
     n_neighbors, bandwidth : int, float
-        As in `laplacian_score`.
+        Number of neighbours and bandwidth of the graph, as in `laplacian_score`.
     trade_off : float
-        The share of the Laplacian score, from 0 to 1.
+        Weight of the Laplacian score, from 0 to 1.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`.
+        Method of the neighbour search, as in `laplacian_score`.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
-    Zhao, Liu (2007), Semi-supervised feature selection via spectral analysis, in the form usually
-    quoted.
+    Zhao, Liu (2007), Semi-supervised feature selection via spectral analysis. The formula is the
+    form in which the score is usually cited.
 
     Examples
     --------
-    The second column has a Laplacian score of 2 and signs −, +, − against labels 0, 0, 1. Both
-    entropies are 0.6365, the joint one is ln 3, so NMI is (2 · 0.6365 − 1.0986) / 0.6365 = 0.274,
-    and the score 0.1 · 2 + 0.9 · 0.726:
+    The second column has a Laplacian score of 2. On the labelled samples its signs are −, +, −, and
+    the labels are 0, 0, 1. Both entropies are 0.6365 and the joint entropy is ln 3 = 1.0986, so NMI
+    is (2 · 0.6365 − 1.0986) / 0.6365 = 0.274. The score is 0.1 · 2 + 0.9 · 0.726 = 0.85:
 
     >>> sselect_score([[0, 0], [0, 1], [9, 0], [9, 1]], [0, 0, 1, -1], n_neighbors=1).round(2)
     array([0.  , 0.85])
@@ -329,17 +341,17 @@ def sselect(
     labeled = np.flatnonzero(codes >= 0)
     if known.n_known_classes < 2:
         warn(
-            f"{known.n_known_classes} known classes say nothing about features; this is the "
-            "Laplacian score alone."
+            f"labels of at least 2 classes are needed, got {known.n_known_classes}; the result is "
+            "the Laplacian score alone."
         )
         return Scored(smooth, near.n_neighbors, near.bandwidth)
     by_degree = dense_weighting(near.graph.degree())
 
     def disagreement(block: Block) -> Floats:
-        # Relative to the mean, with the tolerance of its side: rounding must not tell equal values
-        # apart.
-        border = means(block, by_degree)[0] - SIGN_TOLERANCE * block.range
-        parts = [values[labeled] >= border[part] for part, values in block.dense_parts()]
+        # Values slightly below the mean count as above it, so that rounding error cannot separate
+        # values that equal the mean.
+        threshold = means(block, by_degree)[0] - SIGN_TOLERANCE * block.range
+        parts = [values[labeled] >= threshold[part] for part, values in block.dense_parts()]
         return np.concatenate(
             [1.0 - _normalized_information(above, codes[labeled]) for above in parts]
         )
@@ -372,29 +384,31 @@ def lsdf_score(
     same_class_weight: float = 100.0,
     neighbors: Any = "auto",
 ) -> Floats:
-    """Locality sensitive discriminant feature (LSDF): variation between classes, relative to that
-    inside and among neighbours.
+    """Compute the locality sensitive discriminant feature (LSDF) score of each feature.
 
-    E(f) over all pairs of different known labels, over E(f) on the graph that weighs pairs of equal
-    label by `same_class_weight` and nearest neighbours of which at least one is unlabelled by 1.
-    Large is good. A constant feature is NaN.
+    The score compares the variation between classes with the variation within classes and between
+    nearest neighbours. It is the ratio of two sums of squared differences (f_i − f_j)². The
+    numerator is the sum over all pairs with different known labels. The denominator is a weighted
+    sum: pairs with the same label have the weight `same_class_weight`, and nearest neighbours of
+    which at least one is unlabelled have the weight 1. Large is good. A constant feature gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features.
+        The features. They are not rescaled.
     y : array of shape (n_samples,)
-        Class labels; −1, None or NaN where unknown.
+        Class labels; −1, None or NaN for unlabelled samples.
     n_neighbors : int
-        Neighbours in X.
+        Number of neighbours per sample in X.
     same_class_weight : float
-        The γ of the paper.
+        Weight of pairs with the same label, called γ in the paper.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`.
+        Method of the neighbour search, as in `laplacian_score`.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -419,7 +433,7 @@ def lsdf_score(
 def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weight: float) -> Scored:
     codes = class_codes(known)
     need_two_classes(known)
-    # An infinite bandwidth weighs all neighbours by 1.
+    # With an infinite bandwidth, all neighbours have the weight 1.
     near = neighbor_graph(table, n_neighbors, np.inf, not_between=codes)
     alike = group_graph(codes, same_class_weight) + near.graph
     return Scored(
@@ -428,15 +442,16 @@ def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weigh
 
 
 def class_codes(known: Supervision) -> Integers:
-    """The class codes of all samples, −1 where unknown."""
+    """Return the class codes of all samples, −1 for unlabelled samples."""
     if known.labels is None:
         raise InputError("class labels are needed, but none were given.")
     return known.labels
 
 
 def labeled_part(table: Table, known: Supervision) -> tuple[Table, Integers, int]:
-    """The labelled rows, their codes renumbered without gaps, and the number of classes, which
-    must be two or more.
+    """Return the labelled rows, their codes renumbered without gaps, and the number of classes.
+
+    At least two classes are required.
     """
     codes = class_codes(known)
     need_two_classes(known)
@@ -448,7 +463,4 @@ def labeled_part(table: Table, known: Supervision) -> tuple[Table, Integers, int
 
 def need_two_classes(known: Supervision) -> None:
     if known.n_known_classes < 2:
-        raise InputError(
-            f"labels of at least 2 classes are needed, got {known.n_known_classes}; with fewer, "
-            "nothing can be told apart."
-        )
+        raise InputError(f"labels of at least 2 classes are needed, got {known.n_known_classes}.")

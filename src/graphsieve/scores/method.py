@@ -1,4 +1,4 @@
-"""What a scoring method is, and how one is run."""
+"""Definition of a scoring method, and the functions that run it."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ ALL_LAWS: frozenset[Law] = frozenset(
     ["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]
 )
 
-LARGEST_WEIGHT = 1e100  # beyond it, sums of weights and squares may be no numbers any more
-LARGEST_POWER = 100  # 2**100 still leaves digits
+LARGEST_WEIGHT = 1e100  # Sums and squares of larger weights could overflow.
+LARGEST_POWER = 100  # 2**100 still leaves enough digits.
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
@@ -60,9 +60,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Scored:
-    """A score for every feature, with the neighbours and the bandwidth that were really used, if
-    any.
-    """
+    """The score of each feature, with the number of neighbours and the bandwidth that were used."""
 
     values: Floats
     n_neighbors: int | None = None
@@ -74,28 +72,28 @@ Core = Callable[..., Scored]
 
 @dataclass(frozen=True)
 class Method:
-    """A scoring method as tests, tables and selectors read it.
+    """Description of a scoring method for selectors, tables and tests.
 
     Attributes
     ----------
     name : str
-        What a selector's `method` parameter calls it.
+        The name, as used in the `method` parameter of a selector.
     function : callable
-        The public function: the published formula, literally.
+        The public function. It computes exactly the published formula.
     core : callable
-        The same on a checked `Table` and `Supervision`; `bandwidth` may be None there (chosen from
-        the data).
+        The same computation on a checked `Table` and `Supervision`. Its `bandwidth` may be None, in
+        which case it is estimated from the data.
     direction : {"small", "large"}
-        Which scores are good.
+        Whether small or large scores are good.
     uses : tuple of str
-        The kinds of knowledge it can use; at least one of them must be given. Empty: none is
-        needed.
+        The kinds of supervision it can use. At least one of them is required. If the tuple is
+        empty, none is required.
     reads_neighbors : bool
-        Whether neighbours in X enter, so that the scaling of the features matters.
+        Whether the score depends on neighbours in X, and therefore on the scaling of the features.
     summary, reference : str
-        One line for tables, and where the method was published.
+        A one-line summary for tables, and the publication.
     laws : frozenset of str
-        The invariances it obeys.
+        The invariances of the score.
     """
 
     name: str
@@ -110,10 +108,10 @@ class Method:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The keyword parameters of the core with the defaults of the public function.
+        """The keyword parameters of the core, with the defaults of the public function.
 
-        That also has `neighbors`, if it looks for any in X; for the core that is a matter of the
-        table (`searching`).
+        The public function may also have the parameter `neighbors`. It is left out here, because
+        the core gets the search method with its table (`searched`).
         """
         parameters = inspect.signature(self.function).parameters.values()
         return {
@@ -123,22 +121,24 @@ class Method:
         }
 
     def large_is_good(self, parameters: Mapping[str, Any]) -> bool:
-        """Whether large scores are good with these parameters: one form of SPEC differs from the
-        others.
+        """Whether large scores are good with these parameters.
+
+        They matter only for SPEC, where the form phi3 has the opposite direction.
         """
         return self.direction == "large" or parameters.get("form") == "phi3"
 
     def check_knowledge(
-        self, known: Supervision, *, hint: str = phrase("target_type= says what y is")
+        self, known: Supervision, *, hint: str = phrase("target_type= sets the kind of y")
     ) -> None:
-        """Refuse to run without what the method needs; the hint is for those who know labels or
-        targets.
+        """Raise an error if the supervision that the method needs is missing.
+
+        The hint is added if labels or targets were given.
         """
         if self.uses and not set(self.uses) & set(known.kinds):
             given = (
-                f"only {' and '.join(known.kinds)} are known of the samples"
+                f"only {' and '.join(known.kinds)} are available"
                 if known.kinds
-                else phrase("nothing is known of the samples")
+                else phrase("no supervision is available")
             )
             hints = ("; ", hint) if {"labels", "targets"} & set(known.kinds) else ()
             raise InputError(
@@ -155,10 +155,10 @@ def score(
     neighbors: Any = "exact",
     **parameters: Any,
 ) -> Floats:
-    """Run a method on raw input, as its public function does: check, compute, warn of what could
-    not be scored.
+    """Run a method on raw input, as its public function does.
 
-    What is known may be given as a function of the number of samples, where only X can tell it.
+    The input is checked, the scores are computed, and a warning reports features without a score.
+    `known` may be a function of the number of samples, if only X determines that number.
     """
     neighbors = way_to_search("neighbors", neighbors)
     table = as_table(X)
@@ -170,7 +170,7 @@ def score(
 
 
 def best_first(values: Floats, *, large_is_good: bool) -> Integers:
-    """Positions from the best score to the worst; ties in their order, NaN last."""
+    """Return the positions from the best to the worst score; ties keep their order, NaN is last."""
     return np.argsort(-values if large_is_good else values, kind="stable").astype(
         np.int64, copy=False
     )
@@ -183,15 +183,16 @@ def extra_options(
     what: str = "method_params",
     elsewhere: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Further parameters of a method's function, checked; those in `elsewhere` are parameters of
-    their own.
+    """Check further parameters of a method's function.
+
+    Those in `elsewhere` are separate parameters of the caller and are refused here.
     """
     allowed = [name for name in method.defaults if name not in elsewhere]
     for name in extra:
         if name in elsewhere and name in method.defaults:
             raise InputError(
                 parameter(what, extra),
-                f" holds {quoted(name)}, which is a parameter of its own; pass ",
+                f" contains {quoted(name)}, which is a separate parameter; pass ",
                 keyword(name),
                 " instead.",
             )
@@ -200,26 +201,26 @@ def extra_options(
             raise InputError(
                 f"method {method.name!r} has no parameter {quoted(name)}{nearest(name, allowed)}; ",
                 parameter(what, extra),
-                f" may hold: {listed}.",
+                f" may contain: {listed}.",
             )
     return checked(extra, RULES)
 
 
-def wanted_count(asked: Any, n_features: int) -> int:
-    """A number of features to select, from 1 to all of them."""
+def wanted_count(requested: Any, n_features: int) -> int:
+    """Check the number of features to select, from 1 to `n_features`."""
     if (
-        isinstance(asked, Integral)
-        and not isinstance(asked, bool)
-        and 1 <= int(asked) <= n_features
+        isinstance(requested, Integral)
+        and not isinstance(requested, bool)
+        and 1 <= int(requested) <= n_features
     ):
-        return int(asked)
-    if isinstance(asked, Integral) and not isinstance(asked, bool):
+        return int(requested)
+    if isinstance(requested, Integral) and not isinstance(requested, bool):
         raise InputError(
-            parameter("n_features_to_select", asked),
-            f" is {quoted(asked)}, but there are {n_features} features; ask for 1 to {n_features}.",
+            parameter("n_features_to_select", requested),
+            f" is {quoted(requested)}, but there are {n_features} features; ask for 1 to {n_features}.",
         )
     raise InputError(
-        must_be("n_features_to_select", f"a whole number from 1 to {n_features}", asked)
+        must_be("n_features_to_select", f"a whole number from 1 to {n_features}", requested)
     )
 
 
@@ -233,12 +234,12 @@ def check_length(known: Supervision, table: Table) -> None:
 
 
 def warn_of_unscorable(values: Floats) -> None:
-    """One warning with the count of features that have no score."""
+    """Warn once, with the number of features that have no score."""
     unscorable = int(np.isnan(values).sum())
     if unscorable:
         warn(
-            f"{unscorable} of {len(values)} features cannot be scored (constant, or "
-            "constant where it matters); ",
+            f"{unscorable} of {len(values)} features cannot be scored because they do not vary "
+            "between the samples that the score compares; ",
             phrase("they are NaN"),
             " and rank last.",
         )

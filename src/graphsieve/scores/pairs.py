@@ -1,9 +1,8 @@
-"""Scores for pairwise constraints: must-link and cannot-link pairs, given as such or implied by
-class labels.
+"""Scores for must-link and cannot-link pairs, which are given directly or implied by class labels.
 
 The paper of the constrained Laplacian score also prints a "spectral" denominator fᵀ L^CL D f. It is
-not offered: it does not follow from the definition, changes when a constant is added to a feature,
-and is negative on real data.
+not implemented. It does not follow from the definition, it changes when a constant is added to a
+feature, and it is negative on real data.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ from graphsieve.table.sums import (
 )
 
 FORMS = ("ratio", "difference")
-DIFFERENCE_WEIGHT = 0.1  # the published λ of the difference
+DIFFERENCE_WEIGHT = 0.1  # published value of λ in the difference form
 
 
 def constraint_score(
@@ -51,12 +50,17 @@ def constraint_score(
     form: str = "ratio",
     weight: float = DIFFERENCE_WEIGHT,
 ) -> Floats:
-    """Constraint score: variation over must-linked pairs, relative to that over cannot-linked
-    pairs.
+    """Compute the constraint score of each feature.
 
-    Σ_ML (f_i − f_j)² / Σ_CL (f_i − f_j)² (form ``"ratio"``), or Σ_ML − weight · Σ_CL (form
-    ``"difference"``, which depends on the units of the feature). Small is good. A feature that is
-    constant, or equal over all pairs, is NaN in the ratio.
+    The score compares the variation across must-link pairs with the variation across cannot-link
+    pairs. With S_ML = Σ (f_i − f_j)² over the must-link pairs and S_CL for the cannot-link pairs,
+    the two forms are:
+
+    - ``"ratio"``: S_ML / S_CL.
+    - ``"difference"``: S_ML − weight · S_CL. This form depends on the units of the feature.
+
+    Small is good. In both forms, a constant feature gets NaN. In the ratio, a feature with equal
+    values in each pair also gets NaN.
 
     Parameters
     ----------
@@ -65,13 +69,15 @@ def constraint_score(
     must_link, cannot_link : array of int of shape (n_pairs, 2)
         Pairs of row numbers.
     form : {"ratio", "difference"}
-        How the two sums are compared.
+        The form of the score.
     weight : float
-        The λ of the difference; the ratio has none, and refuses another than the default.
+        Weight λ of the cannot-link pairs in the difference. The ratio does not use it and raises an
+        error if it differs from the default.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -119,23 +125,26 @@ def c4_score(
     bandwidth: float = 1.0,
     neighbors: Any = "auto",
 ) -> Floats:
-    """C4: the Laplacian score times the constraint score (ratio). Small is good. NaN where either
-    factor is.
+    """Compute the C4 score of each feature.
+
+    The score is the Laplacian score times the ratio form of the constraint score. Small is good. It
+    is NaN if either factor is NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features.
+        The features. They are not rescaled.
     must_link, cannot_link : array of int of shape (n_pairs, 2)
         Pairs of row numbers.
     n_neighbors, bandwidth : int, float
-        As in `laplacian_score`.
+        Number of neighbours and bandwidth of the graph, as in `laplacian_score`.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`.
+        Method of the neighbour search, as in `laplacian_score`.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -176,32 +185,37 @@ def constrained_laplacian_score(
     cut_cannot_link: bool = False,
     neighbors: Any = "auto",
 ) -> Floats:
-    """Constrained Laplacian score (CLS): the Laplacian score, with must-links as neighbours and
-    cannot-links pushed apart.
+    """Compute the constrained Laplacian score (CLS) of each feature.
 
-    Numerator: Σ_ij S_ij (f_i − f_j)² over ordered pairs that are nearest neighbours or must-linked,
-    S = exp(−d²/bandwidth). Denominator: Σ_i Σ_j D_ii (f_i − α_ij)² over all samples i and the
-    samples j of any cannot-linked pair, where α_ij is f_j if i and j are cannot-linked and the mean
-    of f otherwise; without cannot-linked pairs, Σ_i D_ii (f_i − mean)². Small is good. A constant
-    feature is NaN.
+    This Laplacian score treats must-link pairs as neighbours and rewards differences across
+    cannot-link pairs. It is the ratio of two sums:
+
+    - The numerator is Σ_ij S_ij (f_i − f_j)² over the ordered pairs that are nearest neighbours or
+      must-linked, with the weights S_ij = exp(−d_ij²/bandwidth) and the degrees D_ii = Σ_j S_ij.
+    - The denominator is Σ_i Σ_j D_ii (f_i − α_ij)² over all samples i and over the samples j that
+      occur in a cannot-link pair. α_ij is f_j if i and j are cannot-linked, and the mean of f
+      otherwise. Without cannot-link pairs, the denominator is Σ_i D_ii (f_i − mean)².
+
+    Small is good. A constant feature gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, used as they are.
+        The features. They are not rescaled.
     must_link, cannot_link : array of int of shape (n_pairs, 2)
-        Pairs of row numbers; either may be empty.
+        Pairs of row numbers. Either may be empty.
     n_neighbors, bandwidth : int, float
-        Of the graph of nearest neighbours in X.
+        Number of neighbours and bandwidth of the graph of nearest neighbours in X.
     cut_cannot_link : bool
-        Remove cannot-linked pairs from the nearest neighbours, as the paper's text says and its Eq.
-        5 does not.
+        Whether cannot-linked pairs are removed from the nearest neighbours. The text of the paper
+        removes them, but its Eq. 5 does not.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`.
+        Method of the neighbour search, as in `laplacian_score`.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -242,20 +256,21 @@ def constrained_laplacian(
 
 
 class _PushedApart:
-    """The denominator of CLS in O(n + pairs) per feature; pairs implied by labels cost O(n +
-    classes²).
+    """The denominator of CLS, computed in O(n + pairs) per feature.
+
+    Pairs that are implied by labels are not listed and cost O(n + classes²).
     """
 
     def __init__(self, degree: Floats, known: Supervision) -> None:
         codes = known.codes
         self.degree = degree
-        self.everyone = dense_weighting(np.ones(len(degree)))
+        self.uniform = dense_weighting(np.ones(len(degree)))
         sizes = np.bincount(codes[codes >= 0])
         self.by_class = group_weightings(codes, len(sizes))
         self.by_class_and_degree = group_weightings(codes, len(sizes), degree)
 
         self.pairs = _not_implied_by_labels(known.cannot_link, codes)
-        # How many cannot-linked partners each sample has, and how many samples have any.
+        # Number of cannot-linked partners of each sample, and number of samples with a partner.
         partners = np.bincount(self.pairs.ravel(), minlength=len(degree)).astype(np.float64)
         labeled = codes >= 0
         partners[labeled] += labeled.sum() - sizes[codes[labeled]]
@@ -264,11 +279,11 @@ class _PushedApart:
 
     def value(self, block: Block) -> Floats:
         total: Floats = moments(block, self.around_mean).scatter_around(
-            means(block, self.everyone)[0]
+            means(block, self.uniform)[0]
         )[0]
         one, other = self.pairs[:, 0], self.pairs[:, 1]
         total = total + edge_sum(block, one, other, self.degree[one] + self.degree[other])
-        # Pairs of different classes, without listing them: Σ D_i (f_i − f_j)² over ordered pairs.
+        # Σ D_i (f_i − f_j)² over the ordered pairs of different classes, without listing them.
         return total + cross_energy(
             moments(block, self.by_class_and_degree), moments(block, self.by_class)
         )

@@ -1,4 +1,4 @@
-"""Scores for imprecise labels: class probabilities from doubting experts."""
+"""Scores for imprecise labels, given as class probabilities."""
 
 from __future__ import annotations
 
@@ -21,30 +21,35 @@ from graphsieve.table.sums import cross_energy, group_weightings, moments
 def weighted_laplacian_score(
     X: Any, label_proba: Any, *, class_weight: str | None = None
 ) -> Floats:
-    """Weighted Laplacian score (WLS): variation between samples likely of one class, relative to
-    that between all others.
+    """Compute the weighted Laplacian score (WLS) of each feature.
 
-    E(f) on W = P Pᵀ, the probability that two samples share a class, over E(f) on 1 − P Pᵀ. Small
-    is good. Neither matrix is ever formed: the cost is n_samples × n_classes × n_features. A
-    constant feature is NaN; where all samples surely share one class, scores are infinite.
+    The score compares the variation between samples that probably belong to the same class with the
+    variation between the others. It is the ratio of two weighted sums of (f_i − f_j)² over all
+    pairs. In the numerator the weight is W_ij = (P Pᵀ)_ij, the probability that the two samples
+    have the same class. In the denominator it is 1 − W_ij. Neither matrix is formed: the cost is
+    n_samples × n_classes × n_features. Small is good. A constant feature gets NaN. If all samples
+    certainly belong to one class, the scores are infinite.
 
-    Classes weigh by their size, so that a feature without a shift of means is judged by whether the
-    larger class is the tighter one. ``class_weight="balanced"``, which is ours, divides each column
-    of P by the root of its sum, so that sizes no longer matter: shifts of means are then found
-    better where classes differ in size, and features without one by chance only.
+    As published, the weight of a class grows with its size. A feature with equal class means then
+    gets a good score if it varies less within the larger class. ``class_weight="balanced"`` is an
+    extension of graphsieve. It divides each column of P by the square root of its sum, so that the
+    class sizes no longer matter. If the classes differ in size, this detects differences between
+    class means better. The scores of features without such differences then differ only by chance.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     label_proba : array of shape (n_samples, n_classes)
-        Class probabilities; every row sums to one.
+        Class probabilities. Each row sums to one.
     class_weight : {None, "balanced"}
-        Whether large classes count for more, as in the paper (None), or all the same.
+        Whether large classes have more weight, as in the paper (None), or all classes have the same
+        weight ("balanced").
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -53,7 +58,8 @@ def weighted_laplacian_score(
 
     Examples
     --------
-    Two sure classes; inside them 2² + 2², across them 2·2² + 4² + 0²:
+    Two certain classes. The sum is 2² + 2² = 8 within the classes and 2·2² + 4² + 0² = 24 between
+    them:
 
     >>> weighted_laplacian_score([[0], [2], [2], [4]], [[1, 0], [1, 0], [0, 1], [0, 1]])
     array([0.33333333])
@@ -81,9 +87,9 @@ def weighted_laplacian(table: Table, known: Supervision, *, class_weight: str | 
         return Scored(ratio(table, alike.block_energy, different.block_energy))
 
     def alike_over_different(block: Block) -> Floats:
-        # Rows of probabilities sum to one, so that what is not alike is the cross of different
-        # classes; scaled ones do not. Both graphs are made of the same moments: the energies are
-        # those of FactorGraph and CrossGraph.
+        # The rows of P sum to one, so 1 − P Pᵀ contains exactly the products of different classes.
+        # This does not hold for the balanced factor. Both energies, which are those of FactorGraph
+        # and CrossGraph, follow from the same moments.
         found = moments(block, factor)
         return divided(weighted_sum(found.mass, found.scatter), 0.5 * cross_energy(found, found))
 

@@ -1,4 +1,4 @@
-"""The registry of scores: what each uses, its direction, summary, reference and laws."""
+"""The registry of scores, with the supervision, direction, summary, reference and laws of each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ALL = (
         direction="small",
         uses=(),
         reads_neighbors=True,
-        summary="varies little between near neighbours",
+        summary="varies little between nearest neighbours",
         reference="He, Cai, Niyogi 2005",
     ),
     Method(
@@ -47,7 +47,7 @@ _ALL = (
         direction="large",
         uses=(),
         reads_neighbors=False,
-        summary="varies much, in its own units",
+        summary="has a large variance in its own units",
         reference="Bishop 1995",
         laws=ALL_LAWS - {"scale"},
     ),
@@ -58,7 +58,7 @@ _ALL = (
         direction="small",
         uses=(),
         reads_neighbors=True,
-        summary="is smooth in the spectrum of the neighbour graph",
+        summary="is smooth on the graph of nearest neighbours, as measured by its spectrum",
         reference="Zhao, Liu 2007",
     ),
     Method(
@@ -68,7 +68,7 @@ _ALL = (
         direction="small",
         uses=("targets",),
         reads_neighbors=False,
-        summary="varies little between samples of similar target",
+        summary="varies little between samples with similar target values",
         reference="Doquire, Verleysen 2013",
     ),
     Method(
@@ -78,8 +78,8 @@ _ALL = (
         direction="small",
         uses=("targets",),
         reads_neighbors=True,
-        summary="varies little between samples of similar target, and between near neighbours "
-        "where it is unknown",
+        summary="varies little between samples with similar target values, and between nearest "
+        "neighbours where the target is unknown",
         reference="Doquire, Verleysen 2013",
     ),
     Method(
@@ -89,7 +89,7 @@ _ALL = (
         direction="large",
         uses=("targets", "labels"),
         reads_neighbors=False,
-        summary="correlates with the target",
+        summary="correlates linearly with the target",
         reference="Pearson 1895",
     ),
     Method(
@@ -99,7 +99,7 @@ _ALL = (
         direction="large",
         uses=("labels", "targets"),
         reads_neighbors=False,
-        summary="tells of the target or the class in any way",
+        summary="is associated with the target or the class, linearly or nonlinearly",
         reference="Kraskov et al. 2004; Ross 2014",
     ),
     Method(
@@ -109,7 +109,7 @@ _ALL = (
         direction="large",
         uses=("labels",),
         reads_neighbors=False,
-        summary="has class means far apart and tight classes",
+        summary="has class means far apart and little variation within the classes",
         reference="Duda, Hart, Stork 2000",
     ),
     Method(
@@ -119,7 +119,7 @@ _ALL = (
         direction="large",
         uses=("labels",),
         reads_neighbors=False,
-        summary="differs to near samples of other classes, not of the same",
+        summary="differs between nearby samples of different classes, but not of the same class",
         reference="Robnik-Šikonja, Kononenko 2003",
     ),
     Method(
@@ -129,7 +129,7 @@ _ALL = (
         direction="large",
         uses=("labels",),
         reads_neighbors=True,
-        summary="varies between classes, not inside them or between near neighbours",
+        summary="varies between classes, but little within them or between nearest neighbours",
         reference="Zhao, Lu, He 2008",
     ),
     Method(
@@ -139,7 +139,7 @@ _ALL = (
         direction="small",
         uses=("labels",),
         reads_neighbors=True,
-        summary="varies little between near neighbours, and its sign agrees with the labels",
+        summary="varies little between nearest neighbours, and its sign agrees with the labels",
         reference="Zhao, Liu 2007",
     ),
     Method(
@@ -149,7 +149,7 @@ _ALL = (
         direction="small",
         uses=("pairs", "labels"),
         reads_neighbors=False,
-        summary="varies little over must-links, much over cannot-links",
+        summary="varies little across must-links and much across cannot-links",
         reference="Zhang, Chen, Zhou 2008",
     ),
     Method(
@@ -159,7 +159,8 @@ _ALL = (
         direction="small",
         uses=("pairs", "labels"),
         reads_neighbors=True,
-        summary="varies little between neighbours and must-links, much over cannot-links",
+        summary="varies little across nearest neighbours and must-links, and much across "
+        "cannot-links",
         reference="Benabdeslem, Hindawi 2011",
     ),
     Method(
@@ -169,7 +170,7 @@ _ALL = (
         direction="small",
         uses=("pairs", "labels"),
         reads_neighbors=True,
-        summary="does well by the Laplacian score and by the constraint score",
+        summary="has both a good Laplacian score and a good constraint score",
         reference="Kalakech et al. 2011",
     ),
     Method(
@@ -179,16 +180,16 @@ _ALL = (
         direction="small",
         uses=("probabilities", "labels"),
         reads_neighbors=False,
-        summary="varies little between samples that are likely of one class",
+        summary="varies little between samples that probably belong to the same class",
         reference="Doquire, Verleysen 2012",
     ),
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _ALL})
-"""Every method by its name."""
+"""All scoring methods by name."""
 
 
-def _scored_by(name: Any) -> Method:
+def _method_named(name: Any) -> Method:
     if not isinstance(name, str) or name not in METHODS:
         raise InputError(
             must_be("methods", f"some of {', '.join(METHODS)}", name, hint=nearest(name, METHODS))
@@ -203,27 +204,26 @@ def score_together(
     supervision: Supervision | None = None,
     neighbors: Any = "auto",
 ) -> dict[str, Floats]:
-    """Several scores of one table: X is checked and measured once, and neighbours are looked for
-    once.
+    """Compute several scores of one table with a single neighbour search.
 
-    The search is nearly all of the time that a score of a large table takes, so several scores cost
-    little more than one.
+    X is checked and its columns are measured only once. For a large table, the neighbour search
+    takes nearly all of the time, so several scores cost little more than one.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, used as they are.
+        The features. They are not rescaled.
     methods : list of str, or dict
-        Names from `METHODS`; or each name with the parameters of its function.
+        Names from `METHODS`, or a dictionary from each name to the parameters of its function.
     supervision : Supervision, optional
-        What is known of the samples, for the methods that need it.
+        The supervision, for the methods that need it.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`.
+        The neighbour search, as in `laplacian_score`.
 
     Returns
     -------
     dict
-        The scores of every method by its name, as its own function gives them.
+        The scores of each method by name. They equal the result of the method's own function.
 
     Examples
     --------
@@ -232,5 +232,5 @@ def score_together(
     >>> found["laplacian"].round(2).tolist(), found["variance"].tolist()
     ([0.0, 2.0], [20.25, 0.25])
     """
-    asked = [(_scored_by(name), given) for name, given in names_and_parameters(methods)]
-    return scored_together(asked, X, supervision, neighbors)
+    requested = [(_method_named(name), given) for name, given in names_and_parameters(methods)]
+    return scored_together(requested, X, supervision, neighbors)

@@ -1,4 +1,4 @@
-"""Scores for a continuous target, known for all samples or for some."""
+"""Scores for a continuous target that is known for some or all samples."""
 
 from __future__ import annotations
 
@@ -22,28 +22,30 @@ from graphsieve.table.sums import dense_weighting, moments, projection
 def supervised_laplacian_score(
     X: Any, y: Any, *, n_neighbors: int = 5, bandwidth: float = 1.0
 ) -> Floats:
-    """Supervised Laplacian score (SLS): how much a feature varies between samples of similar
-    target.
+    """Compute the supervised Laplacian score (SLS) of each feature.
 
-    E(f) / spread(f) on the graph of nearest neighbours along the target, with weights exp(−(y_i −
-    y_j)²/bandwidth). Small is good. Ties in the target are all kept. Samples of unknown target
-    (NaN) are left out. A feature that is constant there is NaN.
+    The score compares the variation of a feature between samples with similar target values with
+    its total variation. It is E(f) / spread(f), as in `laplacian_score`, but on the graph of
+    nearest neighbours in the target, with the weights exp(−(y_i − y_j)²/bandwidth). All samples
+    that tie as nearest neighbours are linked. Small is good. Samples without a target value are
+    left out. A feature that is constant on the other samples gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,)
-        The continuous target.
+        The continuous target; NaN where unknown.
     n_neighbors : int
-        Neighbours along the target.
+        Number of neighbours in the target per sample.
     bandwidth : float
-        The t of the heat kernel, in units of the squared target; the paper scales the target to
-        unit variance first.
+        Bandwidth t of the heat kernel, in squared units of the target. The paper first scales the
+        target to unit variance.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -52,7 +54,8 @@ def supervised_laplacian_score(
 
     Examples
     --------
-    The first column follows the target 1, 2, 3; its links are 1–2 and 2–3, of equal weight:
+    The target values 1, 2, 3 give the edges 1–2 and 2–3, with equal weights. The first column
+    increases with the target:
 
     >>> supervised_laplacian_score([[1, 0], [2, 5], [3, 0]], [1.0, 2.0, 3.0], n_neighbors=1)
     array([1., 2.])
@@ -95,35 +98,38 @@ def semi_supervised_laplacian_score(
     label_weight: float = 5.0,
     neighbors: Any = "auto",
 ) -> Floats:
-    """Semi-supervised Laplacian score (SSLS): neighbours by target where it is known, by the
-    features elsewhere.
+    """Compute the semi-supervised Laplacian score (SSLS) of each feature.
 
-    E(f) / spread(f) on a graph over all samples, times the supervised Laplacian score on the
-    labelled ones. In the graph, d² is (y_i − y_j)² where both targets are known and the mean
-    squared difference of the features elsewhere; weights are exp(−d²/bandwidth), times
-    `label_weight` where both targets are known. Small is good. With fewer than two known targets it
-    is the first factor alone. A feature that is constant, or constant on the labelled samples, is
-    NaN.
+    The score is the product of two factors. The first is E(f) / spread(f), as in
+    `laplacian_score`, on a graph of all samples. In this graph, d_ij² is (y_i − y_j)² if both
+    target values are known, and the mean squared difference of the features otherwise. The weights
+    are exp(−d_ij²/bandwidth), multiplied by `label_weight` if both target values are known. The
+    second factor is the supervised Laplacian score on the samples with a known target value. It is
+    left out if fewer than two values are known. Small is good. A feature that is constant, on all
+    samples or on those with a known target value, gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features; the paper scales them, and the target, to unit variance first.
+        The features. They are not rescaled. The paper first scales the features and the target to
+        unit variance.
     y : array of shape (n_samples,)
-        The target, NaN where unknown.
+        The continuous target; NaN where unknown.
     n_neighbors, n_neighbors_supervised : int
-        Neighbours in the graph over all samples, and along the target in the supervised factor.
+        Number of neighbours per sample in the graph of all samples, and in the target for the
+        supervised factor.
     bandwidth : float
-        The t of both heat kernels.
+        Bandwidth t of both heat kernels.
     label_weight : float
-        The constant C: how much more a link between two labelled samples counts.
+        Factor C for the weight of an edge between two samples with known target values.
     neighbors : {"auto", "exact", "approximate"} or transformer
-        As in `laplacian_score`, for the neighbours of samples of unknown target; those of the
-        others are always exact.
+        Method of the neighbour search, as in `laplacian_score`, for samples without a target value.
+        The neighbours of the other samples are always exact.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The score of each feature.
 
     References
     ----------
@@ -134,7 +140,7 @@ def semi_supervised_laplacian_score(
     >>> X = [[0, 0], [0, 1], [9, 0], [9, 1]]
     >>> y = [1.0, 1.0, float("nan"), 5.0]
     >>> scores = semi_supervised_laplacian_score(X, y, n_neighbors=1, n_neighbors_supervised=1)
-    >>> bool(scores[0] < scores[1])  # the first column is the one that goes with the target
+    >>> bool(scores[0] < scores[1])  # the first column is associated with the target
     True
     """
     return score(
@@ -165,28 +171,34 @@ def semi_supervised_laplacian(
     if n_labeled < 2:
         warn(f"{n_labeled} target values are known; the supervised factor needs 2 and is left out.")
     else:
-        # A given bandwidth serves both kernels, as in the paper; a bandwidth from the data is that
-        # of each graph's own edges.
+        # A given bandwidth applies to both kernels, as in the paper. Otherwise the bandwidth of
+        # each graph is estimated from the edges of that graph.
         with np.errstate(invalid="ignore"):
             values = values * _on_known_targets(table, target, n_neighbors_supervised, bandwidth)[1]
     return Scored(values, near.n_neighbors, near.bandwidth)
 
 
 def pearson_score(X: Any, y: Any) -> Floats:
-    """Correlation: |Σ (f_i − f̄)(y_i − ȳ)| / √(Σ (f_i − f̄)² · Σ (y_i − ȳ)²). Large is good.
+    """Compute the absolute Pearson correlation of each feature with the target.
 
-    Samples of unknown target (NaN) are left out. A feature that is constant there is NaN.
+    The score is |Σ (f_i − f̄)(y_i − ȳ)| / √(Σ (f_i − f̄)² · Σ (y_i − ȳ)²). Large is good. Samples
+    without a target value are left out. A feature that is constant on the other samples gets NaN.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,)
-        The target.
+        The continuous target; NaN where unknown.
 
     Returns
     -------
-    array of shape (n_features,)
+    scores : array of shape (n_features,)
+        The absolute correlation of each feature, from 0 to 1.
+
+    References
+    ----------
+    Pearson (1895), Note on regression and inheritance in the case of two parents.
 
     Examples
     --------
@@ -203,14 +215,14 @@ def pearson(table: Table, known: Supervision) -> Scored:
         raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
     exponent = int(np.frexp(np.abs(target[labeled]).max())[1])
     centered = np.ldexp(target[labeled], -exponent)
-    centered = centered - centered[0]  # a constant target becomes exactly zero
+    centered = centered - centered[0]  # A constant target becomes exactly zero.
     centered = centered - centered.mean()
-    everyone = dense_weighting(np.ones(len(labeled)))
+    uniform = dense_weighting(np.ones(len(labeled)))
     norm = np.sqrt(float(centered @ centered))
 
     def absolute_correlation(block: Block) -> Floats:
-        size = np.sqrt(moments(block, everyone).scatter[0])
-        # Rounding must not carry a perfect correlation above 1.
+        size = np.sqrt(moments(block, uniform).scatter[0])
+        # Rounding error must not raise a perfect correlation above 1.
         return np.minimum(divided(np.abs(projection(block, centered)), size * norm), 1.0)
 
     return Scored(per_feature(rows_of(table, labeled), absolute_correlation))
@@ -223,7 +235,7 @@ def known_targets(known: Supervision) -> Floats:
 
 
 def numeric_target(known: Supervision) -> Floats:
-    """The target, or two classes as 0 and 1."""
+    """Return the continuous target, or two classes as 0 and 1."""
     if known.targets is not None:
         return known.targets
     if known.labels is None or known.n_known_classes > 2:
@@ -237,5 +249,5 @@ def numeric_target(known: Supervision) -> Floats:
 
 
 def rows_of(table: Table, rows: NDArray[Any]) -> Table:
-    """The table of the given rows, which is the table itself where they are all."""
+    """Return the table of the given rows, or the table itself if these are all rows."""
     return table if len(rows) == table.n_samples else table.take(rows)

@@ -1,4 +1,4 @@
-"""Several scores of one table: it is checked once, and neighbours are looked for once."""
+"""Several scores of one table with a single input check and a single neighbour search."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from graphsieve.table.any_table import as_table
 
 @vanishing
 def scored_together(
-    asked: list[tuple[Method, Any]], X: Any, supervision: Supervision | None, neighbors: Any
+    requested: list[tuple[Method, Any]], X: Any, supervision: Supervision | None, neighbors: Any
 ) -> dict[str, Floats]:
-    """What each of the methods gives with its parameters."""
-    options = {method: _options(method, given) for method, given in asked}
+    """Compute the scores of each requested method with its parameters."""
+    options = {method: _options(method, given) for method, given in requested}
     neighbors = way_to_search("neighbors", neighbors)
     table = as_table(X)
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
@@ -32,14 +32,16 @@ def scored_together(
         )
     check_length(known, table)
     for method in options:
-        method.check_knowledge(known, hint="Supervision.from_labels and from_targets say what y is")
+        method.check_knowledge(
+            known, hint="Supervision.from_labels and Supervision.from_targets set the kind of y"
+        )
     if not any(method.reads_neighbors for method in options) and not (
         isinstance(neighbors, str) and neighbors == "auto"
     ):
         raise InputError(
-            "none of the methods looks for neighbours in X; leave ",
+            "none of the methods uses neighbours in X; leave ",
             parameter("neighbors", neighbors),
-            f" 'auto', got {quoted(neighbors)}.",
+            f" at 'auto', got {quoted(neighbors)}.",
         )
     most = max(
         (
@@ -60,7 +62,7 @@ def scored_together(
 
 
 def names_and_parameters(methods: Any) -> list[tuple[str, Any]]:
-    """The methods as they are asked for: names, or names with their parameters."""
+    """Return the requested methods as pairs of a name and its parameters."""
     if isinstance(methods, str) or not has_parts(methods):
         raise InputTypeError(
             must_be("methods", "a list of names, or a dict of names and their parameters", methods)
@@ -78,6 +80,6 @@ def _options(method: Method, given: Any) -> dict[str, Any]:
     if "neighbors" in given:
         raise InputError(
             parameter("neighbors"),
-            f" is given once, for all methods, and not among the parameters of {method.name!r}.",
+            f" applies to all methods; pass it to score_together, not to {method.name!r}.",
         )
     return checked(method.defaults | extra_options(method, given, what="methods"), RULES)

@@ -1,5 +1,6 @@
-"""Searches that evaluate the features more than once, and their parts: relevance, prediction,
-propagation, counting.
+"""Searches that evaluate the features more than once.
+
+Their parts are relevance, prediction, label propagation and the number of features.
 """
 
 from graphsieve.search.diverse import diverse_selection

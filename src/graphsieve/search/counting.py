@@ -1,21 +1,23 @@
-"""How many features are worth keeping: which columns matter at all, and how few of them stand for
-the others.
+"""The number of features that are worth keeping.
 
-1. **Which columns matter.** With labels or targets: those whose ranks, or squared ranks, vary with
-   what is known more than by chance. Otherwise, or where that names nobody: those that share more
-   with the other columns than a column whose rows are shuffled. Both are taken against the exact
-   mean and variance over all permutations of the rows, the second also against the tail that the
-   eigenvalues of the other columns give, so nothing is drawn, and false discoveries among the named
-   are held at 5 %. Columns that matter only together escape the first test, and with few labels so
-   do others. So the columns of the second count as well where neighbours in them predict what is
-   known clearly better, or where too little is known to see.
-2. **How few stand for them.** Walking an order of choice, a set is enough when it explains 95 % of
-   the columns that matter. Of columns that do not depend on each other all are needed; of a hundred
-   copies, one is.
-3. **Unless more of them predict better.** Where columns are so alike that few explain nearly all
-   (spectra), what tells samples apart may be in the rest. With enough labels, leave-one-out errors
-   of a linear fit decide; otherwise columns are added while each explains far more of what is left
-   than chance would, up to twice the square root of the number of samples.
+1. **Which columns matter.** With labels, targets or class probabilities, these are the columns with
+   ranks or squared ranks that are associated with the supervision (relevance test). Without
+   supervision, or if this test finds no column, they are the columns that are associated with the
+   other columns (structure test). Both permutation tests use the exact mean and variance over all
+   permutations of the rows. The structure test also uses the tail that follows from the eigenvalues
+   of the other columns. No random permutations are drawn. The false discovery rate is 5 %. The
+   relevance test misses columns that matter only in combination, and with few labels it misses
+   others as well. The columns of the structure test are therefore added in two cases: if nearest
+   neighbours in all these columns predict the supervision clearly better, or if too little
+   supervision is available to test this.
+2. **How few represent them.** The columns are added in selection order until they explain 95 % of
+   the variance of the columns that matter. Independent columns are all needed, but a single column
+   represents a hundred copies of it.
+3. **Whether more of them predict better.** If columns are very similar, as in spectra, a few
+   explain nearly all variance, but the remaining variance may distinguish the samples. With enough
+   labels, the leave-one-out errors of a linear fit decide. Otherwise columns are added while each
+   explains far more of the remaining variance than expected by chance. The limit is twice the
+   square root of the number of samples.
 """
 
 from __future__ import annotations
@@ -39,54 +41,58 @@ from graphsieve.table.blocks import Block
 from graphsieve.table.columns import NO_EXPONENT, Table
 from graphsieve.table.sums import dense_weighting, moments
 
-FALSE_DISCOVERIES = 0.05  # their share among the columns that are said to matter
-UNEXPLAINED = 0.05  # of the columns that matter: what a set may leave
-# Times a middle column's, that a column counts for: an age among grades would be nearly all there
-# is
+FALSE_DISCOVERIES = 0.05  # false discovery rate of the tests
+UNEXPLAINED = 0.05  # share of the variance that the selected columns may leave unexplained
+# Upper limit of a column's variance, relative to the median variance. Without it, a column in a
+# small unit, such as an age among grades, would dominate the explained variance.
 MOST_VARIANCE = 10.0
-FEWEST_ROWS = 10  # with fewer there are too few permutations to tell chance from anything
-# Rows (or a quarter) that differ from a column's most frequent value; with fewer, what coincides
-# looks like a law
+FEWEST_ROWS = 10  # With fewer rows there are too few permutations for a test.
+# Minimum number of rows (at most a quarter of them) that differ from the most frequent value of a
+# column. In rarer values, coincidences look like associations.
 SUPPORT = 10
-# That columns are compared on with each other: the comparison takes the square of it
+# Maximum number of rows for the structure test. Its time and memory are quadratic in this number.
 MOST_ROWS = 500
-# A direction taken at random explains 1 part in (n − 1 − chosen) of what is left, with a deviation
-# of at most √2 times that, whatever is left; so three deviations above the mean are 1 + 3√2, about
-# 5.
+# A random direction explains on average 1 part in (n − 1 − selected) of the remaining variance. The
+# standard deviation is at most √2 times this mean. Three standard deviations above the mean are
+# therefore 1 + 3√2 times the mean, or about 5.
 FAR_MORE = 5.0
-# Columns that are added for being far above chance: up to so many times √n in all
+# Upper limit of the number of columns if similar columns are added, as a multiple of √n.
 ALIKE_PER_ROOT = 2
-FEWEST_PREDICTED = 30  # known samples from which on leave-one-out errors are believed
+FEWEST_PREDICTED = 30  # minimum number of labelled samples for leave-one-out errors
 FEWEST_PER_CLASS = 5
-ROWS_PER_COEFFICIENT = 3  # a linear fit of more columns than that says little about the next sample
-NOTHING_LEFT = 1e-9  # of the columns that matter, or of a column: less is rounding
+ROWS_PER_COEFFICIENT = 3  # A linear fit with fewer rows per column generalises poorly.
+NOTHING_LEFT = 1e-9  # relative size below which a remainder is rounding error
 CLEARLY = 2.0  # standard errors
 N_NEIGHBORS = 5
 STEPS_AT_ONCE = 32
-NO_VARIANCE = 1e-9  # of the squared mean: a column that no permutation changes
-HALVINGS = 32  # of an interval that holds an eigenvalue
-# To a saddlepoint: five to twenty are needed, as a step that would leave the interval halves it
+NO_VARIANCE = 1e-9  # relative to the squared mean; below it, permutations do not change the sum
+HALVINGS = 32  # bisection steps for an eigenvalue
+# Maximum number of Newton steps to a saddlepoint. Five to twenty are usual, because a step that
+# would leave the interval is replaced by a bisection.
 MOST_STEPS = 60
-COLUMNS_AT_ONCE = 64  # so that what a step needs stays in the cache
-NEAR_MEAN = 1e-3  # deviations: nearer, the saddlepoint formula divides rounding by rounding
+COLUMNS_AT_ONCE = 64  # columns per step, so that their arrays fit into the cache
+# Standard deviations. Closer to the mean, the saddlepoint formula divides two rounding errors.
+NEAR_MEAN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Mattering:
-    """Which columns matter, and how that was found.
+    """The columns that matter, and the tests that found them.
 
     Attributes
     ----------
     mask : array of bool of shape (n_features,)
-        The columns that matter.
+        Whether each column matters.
     p_values : array of shape (n_features,)
-        The chance of each column to look as relevant (or as tied to the others) if it were not; 1
-        where it cannot be tested, NaN where it is constant.
+        The p-value of each column. It is 1 for a column that cannot be tested, and NaN for a
+        constant column.
     rule : {"relevance", "structure", "both", "untested"}
-        Against what is known; against the other columns; by either, since the first alone predict
-        worse or too little is known to see; or not at all, since there are too few samples.
+        The test that decided. "relevance": association with the supervision. "structure":
+        association with the other columns. "both": either of the two, because the relevant columns
+        alone predict worse or there is too little supervision to test this. "untested": there are
+        too few samples for a test.
     reason : str
-        The same in words.
+        The reason in sentences.
 
     Examples
     --------
@@ -97,7 +103,7 @@ class Mattering:
     >>> found.mask
     array([ True,  True, False, False, False, False])
     >>> found.reason
-    '2 of 6 columns vary with the labels more than chance allows'
+    '2 of 6 columns are associated with the labels (false discovery rate 5 %).'
     """
 
     mask: Booleans
@@ -108,23 +114,25 @@ class Mattering:
 
 @dataclass(frozen=True)
 class Count:
-    """How many columns to keep, and why.
+    """The number of columns to keep, and the reason.
 
     Attributes
     ----------
     n : int
-        The number; 0 where no column can be told from chance.
+        The number of columns. It is 0 if no column can be distinguished from noise.
     curve : tuple of (size, explained, chance)
-        The share of the columns that matter that the first `size` columns explain, and that as many
-        random ones would.
+        Share of the variance of the columns that matter which the first `size` columns explain, and
+        the share which the same number of random columns would explain.
     reason : str
-        Why this number, in words.
+        The reason for this number, in sentences.
     rule : {"explained", "alike", "predicted", "cap", "nothing"}
-        What decided: 95 % are explained (or there are no more columns); columns are so alike that
-        more were added; leave-one-out errors asked for more; `max_features`; or no column matters.
+        The rule that decided. "explained": 95 % of the variance is explained, or there are no more
+        columns. "alike": columns are very similar, so more were added. "predicted": more columns
+        have lower leave-one-out errors. "cap": the limit `max_features`. "nothing": no column
+        matters.
     predicted : tuple of (size, error, standard error)
-        Where leave-one-out errors were taken: the mean squared error with the first `size` columns,
-        relative to that with none.
+        The leave-one-out mean squared error with the first `size` columns, relative to the error
+        without columns. Empty if it was not computed.
 
     Examples
     --------
@@ -135,7 +143,7 @@ class Count:
     >>> found.n
     2
     >>> found.reason
-    '2 of 6 columns vary with the labels more than chance allows; the first 2 explain 100 % of them'
+    '2 of 6 columns are associated with the labels (false discovery rate 5 %). The first 2 explain 100 % of their variance.'
     """
 
     n: int
@@ -146,15 +154,16 @@ class Count:
 
 
 def columns_that_matter(table: Table, known: Supervision) -> Mattering:
-    """The columns that vary with what is known, or else with each other, more than by chance.
+    """Find the columns that are associated with the supervision or with each other.
 
     Parameters
     ----------
     table : Table
-        The features; neither their scale nor any increasing transformation makes a difference.
+        The features. The result does not change if a feature is transformed by an increasing
+        function.
     known : Supervision
-        Labels, targets and probabilities are used. Pairs are not: of them alone the columns are
-        compared with each other.
+        The supervision. Labels, targets and probabilities are used. Pairs are not used: if only
+        pairs are given, the columns are tested for association with each other.
 
     Returns
     -------
@@ -162,27 +171,30 @@ def columns_that_matter(table: Table, known: Supervision) -> Mattering:
 
     Examples
     --------
-    Columns that say nothing of each other, and nothing known:
+    Independent columns without supervision:
 
     >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
     >>> table = MemoryTable(make_squares(random_state=0).X)
     >>> columns_that_matter(table, Supervision.nothing(100)).reason
-    'nothing is known of the samples and none of 6 columns shares more with the others than chance allows'
+    'No supervision was used. None of 6 columns is associated with the other columns (false discovery rate 5 %).'
     """
     outcome = _outcome(known)
     if known.kinds == ("pairs",):
-        why = "pairs do not tell how many columns matter"
+        why = "Pairs alone do not determine the number of columns."
     elif outcome is None:
-        why = "nothing is known of the samples"
+        why = "No supervision was used."
     elif len(outcome.rows) < FEWEST_ROWS:
-        why = f"{len(outcome.rows)} known {outcome.kind} are too few for a test"
+        why = (
+            f"{len(outcome.rows)} known {outcome.kind} are too few for a test, which needs at "
+            f"least {FEWEST_ROWS}."
+        )
     else:
         found = _relevant(table, outcome)
         if found.mask.any():
-            return _with_tied(table, known, found)
-        why = f"no column varies with the {outcome.kind} more than chance allows"
-    return _tied_together(table, why)
+            return _with_structure(table, known, found, outcome)
+        why = found.reason
+    return _structured(table, why)
 
 
 def count_features(
@@ -194,27 +206,27 @@ def count_features(
     weights: Floats | None = None,
     max_features: int | None = None,
 ) -> Count:
-    """How many of the first columns of an order are worth keeping.
+    """Count how many of the first columns of an order are worth keeping.
 
-    Only the columns that matter are counted: where others stand between them in the order, put
-    these behind first.
+    Only the columns that matter are counted. If the order contains others between them, move those
+    to the end before using the count.
 
     Parameters
     ----------
     table : Table
-        The features on the scale on which the search compared them: columns count by their
-        variance, but none for more than ten times the median.
+        The features on the scale that the search used. Each column has the weight of its variance,
+        limited to ten times the median variance.
     known : Supervision
-        What is known of the samples.
+        The supervision.
     order : array of int
-        Columns, best first; not necessarily all of them.
+        Column numbers, best first. It may omit columns.
     mattering : Mattering, optional
-        What `columns_that_matter` found, so that it need not be found twice.
+        The result of `columns_that_matter`, if it is already available.
     weights : array of shape (n_features,), optional
-        How much each column matters to the search; used where what is known does not say by itself
-        which do.
+        The weight of each column in the search. It is used if the relevance test did not determine
+        the columns that matter.
     max_features : int, optional
-        The largest number allowed.
+        Upper limit of the number.
 
     Returns
     -------
@@ -222,7 +234,7 @@ def count_features(
 
     Examples
     --------
-    Two columns and copies of them: two are enough.
+    Two columns are enough to represent two columns and their copies:
 
     >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
@@ -248,16 +260,15 @@ def count_features(
     result = _walked(_Walk(table, counted, candidates), found, predicted)
     if most is None or result.n <= most:
         return result
-    return replace(
-        result, n=most, rule="cap", reason=f"{result.reason}; max_features allows {most}"
-    )
+    reason = f"{result.reason} The parameter max_features limits the number to {most}."
+    return replace(result, n=most, rule="cap", reason=reason)
 
 
 def _checked_order(order: Any, n_features: int) -> Integers:
     columns = np.asarray(order)
-    whole = columns.ndim == 1 and (columns.dtype.kind in "iu" or not columns.size)
+    is_list_of_integers = columns.ndim == 1 and (columns.dtype.kind in "iu" or not columns.size)
     if (
-        not whole
+        not is_list_of_integers
         or (~np.isin(columns, np.arange(n_features))).any()
         or len(np.unique(columns)) < len(columns)
     ):
@@ -270,32 +281,36 @@ def _checked_order(order: Any, n_features: int) -> Integers:
 def _walked(
     walk: _Walk, found: Mattering, predicted: tuple[tuple[int, float, float], ...]
 ) -> Count:
-    n = walk.enough()
-    first = "the first explains" if n == 1 else f"the first {n} explain"
-    those = "it" if found.mask.sum() == 1 else "them"
-    rule, what = "explained", f"{first} {walk.explained[n]:.0%} of {those}".replace("%", " %")
+    n, rule, sentences = walk.enough(), "explained", [found.reason]
+    if found.mask.sum() > 1:
+        first = "The first explains" if n == 1 else f"The first {n} explain"
+        sentences.append(f"{first} {100 * walk.explained[n]:.0f} % of their variance.")
     if predicted:
         wanted = _fewest_that_predict(predicted)
         if wanted > n:
             n, rule = wanted, "predicted"
-            what = f"{what}, but leave-one-out errors fall up to {n}"
+            sentences.append(f"The leave-one-out error still decreases, up to {n} columns.")
     else:
         wanted = walk.far_more(n)
         if wanted > n:
+            further = "The next" if wanted == n + 1 else f"Each of the next {wanted - n}"
             n, rule = wanted, "alike"
-            what = (
-                f"{what}, and each of the next up to {n} far more of what is left than chance would"
+            sentences.append(
+                f"{further} explains more than {FAR_MORE:.0f} times as much of the remaining "
+                "variance as expected by chance."
             )
-    return Count(n, walk.curve(), f"{found.reason}; {what}", rule, predicted)
+    return Count(n, walk.curve(), " ".join(sentences), rule, predicted)
 
 
-# ---- which columns matter
+# ---- Which columns matter
 
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """What is known as orthonormal columns over the known rows: straight ones, and curved ones
-    besides.
+    """The supervision as orthonormal columns over the labelled rows.
+
+    `straight` contains the classes or the ranks of the target. `curved` also contains the squared
+    ranks of the target. `kind` is the plural noun for messages.
     """
 
     rows: Integers
@@ -305,14 +320,15 @@ class _Outcome:
 
 
 def _outcome(known: Supervision) -> _Outcome | None:
-    """Labels, probabilities or targets; None where they tell nothing apart."""
+    """Return the labels, probabilities or targets, or None if all of them are equal."""
     if known.probabilities is not None:
-        rows, values, kind = np.arange(len(known)), known.label_probabilities(), "probabilities"
+        rows, kind = np.arange(len(known)), "class probabilities"
+        values = known.label_probabilities()
     elif known.n_known_classes >= 2:
         rows, kind = np.flatnonzero(known.codes >= 0), "labels"
         values = (known.codes[rows, None] == np.unique(known.codes[rows])).astype(np.float64)
     elif known.targets is not None:
-        rows, kind = np.flatnonzero(~np.isnan(known.targets)), "targets"
+        rows, kind = np.flatnonzero(~np.isnan(known.targets)), "target values"
         if not len(rows):
             return None
         straight, bent = _rank_curves(known.targets[rows, None])
@@ -327,8 +343,9 @@ def _outcome(known: Supervision) -> _Outcome | None:
 
 
 def _rank_curves(values: Floats) -> tuple[Floats, Floats]:
-    """The ranks of every column, centred and of length 1, and what their squares add to them;
-    zeros where there is nothing.
+    """Return the ranks of each column and the part of their squares that is orthogonal to them.
+
+    Both are centred and have length 1, or are zero if nothing is left.
     """
     ranks = rankdata(values, axis=0)
     straight = _unit_length(ranks - ranks.mean(axis=0), len(values))
@@ -340,14 +357,16 @@ def _rank_curves(values: Floats) -> tuple[Floats, Floats]:
 
 def _unit_length(columns: Floats, n_rows: int) -> Floats:
     length = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-    # Of two values, the squares are a line again: what rounding leaves of them is nothing.
-    there = length > 1e-6 * np.sqrt(n_rows)
-    return np.where(there, columns / np.where(there, length, 1.0), 0.0)
+    # If a column has two values, its squared ranks are a linear function of its ranks. Only
+    # rounding error is left of them, and it counts as zero.
+    nonzero = length > 1e-6 * np.sqrt(n_rows)
+    return np.where(nonzero, columns / np.where(nonzero, length, 1.0), 0.0)
 
 
 class Form(NamedTuple):
-    """Of a matrix W = A Aᵀ over the samples, A centred: its trace, that of its square, and the
-    sum of its squared diagonal.
+    """Summary of a matrix W = A Aᵀ over the samples, where A has centred columns.
+
+    It contains the trace of W, the trace of W², and the sum of the squared diagonal of W.
     """
 
     trace: Any
@@ -356,8 +375,9 @@ class Form(NamedTuple):
 
     @classmethod
     def orthonormal(cls, *parts: Floats) -> Form:
-        """For each place the form of the columns that the parts have there, which are
-        orthogonal, of length 1 or 0.
+        """Return, for each column position, the form of the columns of all parts at this position.
+
+        These columns are orthogonal to each other and have length 1 or 0.
         """
         together = np.stack(parts)
         rank = together.any(axis=1).sum(axis=0)
@@ -365,8 +385,9 @@ class Form(NamedTuple):
 
 
 def permutation_moments(n: int, one: Form, other: Form) -> tuple[Any, Any]:
-    """Mean and variance of Σ_ab W_ab V_π(a)π(b) over all permutations π of n samples, of which
-    there are at least four.
+    """Mean and variance of Σ_ab W_ab V_π(a)π(b) over all permutations π of n samples.
+
+    There must be at least four samples.
 
     References
     ----------
@@ -384,11 +405,11 @@ def permutation_moments(n: int, one: Form, other: Form) -> tuple[Any, Any]:
 
 
 def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: Any) -> Floats:
-    """P(Σ_ab W_ab V_π(a)π(b) ≥ observed): by a beta law on [0, bound] with the exact mean and
-    variance.
+    """Approximate P(Σ_ab W_ab V_π(a)π(b) ≥ observed) over all permutations π.
 
-    Where no permutation changes the sum (a single one among zeros, classes of equal size), nothing
-    can be learnt: 1.
+    The approximation is a beta distribution on [0, bound] with the exact mean and variance. If no
+    permutation changes the sum, the p-value is 1. An example is a column with a single one among
+    zeros and classes of equal size.
     """
     mean, variance = permutation_moments(n, one, other)
     mean, variance = mean / bound, variance / bound**2
@@ -400,19 +421,32 @@ def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: An
 
 
 def _relevant(table: Table, outcome: _Outcome) -> Mattering:
-    p_values = table.take(outcome.rows).evaluated(partial(_relevance, outcome=outcome))
+    p_values = table.take(outcome.rows).evaluated(partial(_relevance_p_values, outcome=outcome))
     testable = ~np.isnan(p_values)
-    mask = _named(p_values)
-    vary = "varies" if mask.sum() == 1 else "vary"
-    reason = (
-        f"{mask.sum()} of {_columns(testable.sum())} {vary} with the {outcome.kind} more than "
-        "chance allows"
-    )
+    mask = _discoveries(p_values)
+    reason = _associated(mask.sum(), testable.sum(), f"the {outcome.kind}")
     return Mattering(mask, p_values, "relevance", reason)
 
 
-def _relevance(block: Block, outcome: _Outcome) -> Floats:
-    """The better of two tests of each column, straight and curved, at twice its p-value."""
+def _associated(number: int, tested: int, what: str) -> str:
+    """Return the sentence that reports how many of the tested columns are associated with `what`.
+
+    Examples
+    --------
+    >>> _associated(1, 20, "the labels")
+    '1 of 20 columns is associated with the labels (false discovery rate 5 %).'
+    """
+    if tested == 1:
+        subject = "The only varying column is" if number else "The only varying column is not"
+    else:
+        subject = f"{number or 'None'} of {tested} columns {'is' if number < 2 else 'are'}"
+    return (
+        f"{subject} associated with {what} (false discovery rate {100 * FALSE_DISCOVERIES:.0f} %)."
+    )
+
+
+def _relevance_p_values(block: Block, outcome: _Outcome) -> Floats:
+    """Return twice the smaller p-value of two tests of each column, one straight, one curved."""
     n, parts = len(outcome.rows), []
     straight_form, curved_form = (
         Form.orthonormal(*side.T[:, :, None]) for side in (outcome.straight, outcome.curved)
@@ -432,36 +466,44 @@ def _relevance(block: Block, outcome: _Outcome) -> Floats:
     return np.where(block.constant, np.nan, np.concatenate(parts))
 
 
-def _with_tied(table: Table, known: Supervision, found: Mattering) -> Mattering:
-    """The relevant columns, and those tied together too unless neighbours in the relevant ones
-    alone predict as well.
+def _with_structure(
+    table: Table, known: Supervision, found: Mattering, outcome: _Outcome
+) -> Mattering:
+    """Add the columns of the structure test to the relevant columns, if they may be needed.
+
+    They are not added if nearest neighbours in the relevant columns alone predict as well.
     """
-    tied = _tied_together(table, "")
-    both = found.mask | (tied.mask & (tied.rule == "structure"))
+    structured = _structured(table, "")
+    both = found.mask | (structured.mask & (structured.rule == "structure"))
     if both.sum() == found.mask.sum():
         return found
-    also = (
-        f"{found.reason}; with those that share more with the others than chance allows, "
-        f"{both.sum()} count"
-    )
+    n_both, n_tested = both.sum(), (~np.isnan(found.p_values)).sum()
     target = _predicted_values(known)
     if target is None:
-        return Mattering(
-            both, found.p_values, "both", f"{also}, since so few known samples rule no column out"
+        added = (
+            f"all {n_both} were considered"
+            if n_both == n_tested
+            else f"those associated with other columns were added, which gives {n_both}"
         )
+        why = f"With {len(outcome.rows)} known {outcome.kind} the others cannot be ruled out"
+        return Mattering(both, found.p_values, "both", f"{found.reason} {why}, so {added}.")
     some = _spread_out(len(target[0]))
     part, values = table.take(target[0][some]), target[1][some]
     gain = _neighbor_errors(part, found.mask, values) - _neighbor_errors(part, both, values)
     if gain.mean() <= CLEARLY * gain.std() / np.sqrt(len(gain)):
         return found
-    return Mattering(
-        both, found.p_values, "both", f"{also}, since neighbours in all of them predict better"
+    why = (
+        f"Nearest neighbours predict the {outcome.kind} better if columns associated with other "
+        f"columns are added, which gives {n_both}."
     )
+    return Mattering(both, found.p_values, "both", f"{found.reason} {why}")
 
 
 def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
-    """The squared error of each row's values as the mean of its nearest rows', by the ranks in
-    the chosen columns.
+    """Return the squared error of each row if its values are predicted from its nearest rows.
+
+    The prediction is the mean of the nearest rows. Distances use the ranks in the columns of
+    `mask`.
     """
     gram = sum(
         ranks @ ranks.T for ranks in _supported_ranks(table.take_columns(np.flatnonzero(mask)))
@@ -473,13 +515,15 @@ def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
 
 
 def _spread_out(n_rows: int) -> Integers:
-    """So many rows at most as columns are compared on, evenly spaced."""
+    """Return at most `MOST_ROWS` evenly spaced row numbers."""
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).round().astype(np.int64))
 
 
-def _tied_together(table: Table, why: str) -> Mattering:
-    """The columns whose squared rank correlations with all others add up to more than those of a
-    shuffled column.
+def _structured(table: Table, why: str) -> Mattering:
+    """Find the columns that are associated with the other columns.
+
+    The statistic of a column is the sum of its squared rank correlations with all other columns. It
+    is compared with the same sum for a shuffled column. `why` is the first sentence of the reason.
     """
     rows = _spread_out(table.n_samples)
     part, n = table.take(rows), len(rows)
@@ -487,33 +531,26 @@ def _tied_together(table: Table, why: str) -> Mattering:
     if n < FEWEST_ROWS:
         p_values = np.where(constant, np.nan, 1.0)
         reason = (
-            f"{why} and {n} samples are too few for a test, so all {(~constant).sum()} columns "
-            "that vary count"
+            f"{why} {n} samples are too few to test associations between columns, so all "
+            f"{(~constant).sum()} columns that vary were considered."
         )
         return Mattering(~constant, p_values, "untested", reason)
     gram = np.zeros((n, n))
     for ranks in _supported_ranks(part):
         gram += ranks @ ranks.T
     values, directions = np.linalg.eigh(gram)
-    # Without the mean, along which nothing varies
+    # The first eigenvalue is left out. It is 0, because all columns are centred.
     axes = (np.maximum(values[1:], 0.0), directions[:, 1:])
     p_values = np.where(
         constant,
         np.nan,
-        np.concatenate([_ties(ranks, gram, *axes) for ranks in _supported_ranks(part)]),
+        np.concatenate(
+            [_structure_p_values(ranks, gram, *axes) for ranks in _supported_ranks(part)]
+        ),
     )
-    mask = _named(p_values)
-    number = mask.sum() if mask.any() else "none"
-    shares = "shares" if mask.sum() < 2 else "share"
-    reason = (
-        f"{why} and {number} of {_columns((~constant).sum())} {shares} more with the others than "
-        "chance allows"
-    )
-    return Mattering(mask, p_values, "structure", reason)
-
-
-def _columns(number: int) -> str:
-    return f"{number} column" if number == 1 else f"{number} columns"
+    mask = _discoveries(p_values)
+    found = _associated(mask.sum(), (~constant).sum(), "the other columns")
+    return Mattering(mask, p_values, "structure", f"{why} {found}")
 
 
 def _supported_ranks(table: Table) -> Iterator[Floats]:
@@ -522,12 +559,14 @@ def _supported_ranks(table: Table) -> Iterator[Floats]:
             yield np.where(_supported(values), _rank_curves(values)[0], 0.0)
 
 
-def _ties(ranks: Floats, gram: Floats, eigenvalues: Floats, directions: Floats) -> Floats:
-    """The p-value of each column against all others, whose matrix is what the column leaves of the
-    Gram matrix of all.
+def _structure_p_values(
+    ranks: Floats, gram: Floats, eigenvalues: Floats, directions: Floats
+) -> Floats:
+    """Return the p-value of each column for association with all other columns.
 
-    The sum over permutations is taken for that over rotations, whose law is known, once its
-    deviation is made the same.
+    The matrix of the other columns is the Gram matrix of all columns minus the contribution of the
+    column. The distribution over permutations is approximated by the known distribution over
+    rotations, after rescaling to the same standard deviation.
     """
     n, total, diagonal = len(gram), float(np.trace(gram)), np.diag(gram)
     own = Form.orthonormal(ranks)
@@ -553,15 +592,15 @@ def _ties(ranks: Floats, gram: Floats, eigenvalues: Floats, directions: Floats) 
 
 
 def rotation_tail(levels: Floats, eigenvalues: Floats, squares: Floats) -> Floats:
-    """P(xᵀ(G − uuᵀ)x ≥ level) for x of length 1 in a random direction, by the saddlepoint
-    approximation of its tail.
+    """Approximate P(xᵀ(G − uuᵀ)x ≥ level) for a unit vector x in a random direction.
 
-    Of G the ascending eigenvalues are given, and of each u, which G holds, the squared coordinates
-    along the eigenvectors. That is P(Σ (μ − level) z² ≥ 0) for independent normal z and the
-    eigenvalues μ of G − uuᵀ. These need not be found: their cumulant function follows from a
-    determinant, det(M + a uuᵀ) = det(M) (1 + a uᵀM⁻¹u). Columns that are nearly equal make one μ
-    large, and the tail as heavy as that of a single squared correlation, which mean and variance do
-    not show.
+    G is given by its ascending eigenvalues, and each vector u by its squared coordinates along the
+    eigenvectors of G. The term uuᵀ is part of G. The probability equals P(Σ (μ − level) z² ≥ 0) for
+    independent standard normal z and the eigenvalues μ of G − uuᵀ, and its tail is computed by a
+    saddlepoint approximation. The eigenvalues μ are not needed: the cumulant function follows from
+    the determinant det(M + a uuᵀ) = det(M) (1 + a uᵀM⁻¹u). If columns are nearly equal, one μ is
+    large, and the tail is as heavy as that of a single squared correlation. Mean and variance alone
+    would not show this.
 
     References
     ----------
@@ -587,8 +626,10 @@ def rotation_tail(levels: Floats, eigenvalues: Floats, squares: Floats) -> Float
 
 
 def _outermost(eigenvalues: Floats, squares: Floats, above: Booleans) -> Floats:
-    """The largest eigenvalue of each G − uuᵀ, or the smallest: it lies below that of G, and
-    above the next or above 0.
+    """Return the largest (`above`) or the smallest eigenvalue of each G − uuᵀ.
+
+    The largest one lies between the two largest eigenvalues of G. The smallest one lies between 0
+    and the smallest eigenvalue of G.
     """
     low, high = (
         np.where(above, eigenvalues[-2], 0.0),
@@ -596,7 +637,8 @@ def _outermost(eigenvalues: Floats, squares: Floats, above: Booleans) -> Floats:
     )
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        with np.errstate(divide="ignore", invalid="ignore"):  # where the interval is a point
+        # An interval of length zero gives a division by zero.
+        with np.errstate(divide="ignore", invalid="ignore"):
             beyond = (squares / (eigenvalues[:, None] - middle)).sum(axis=0) < 1
         low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
     return np.where(above, high, low)
@@ -605,8 +647,9 @@ def _outermost(eigenvalues: Floats, squares: Floats, above: Booleans) -> Floats:
 def _saddlepoint(
     levels: Floats, eigenvalues: Floats, squares: Floats, end: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Where between 0 and the end of its domain the cumulant function is least; its value and
-    second derivative there.
+    """Find the minimum of the cumulant function between 0 and the end of its domain.
+
+    The result is the position, the value and the second derivative there.
     """
     near, far, point = np.zeros_like(end), end, np.zeros_like(end)
     for _ in range(MOST_STEPS):
@@ -625,7 +668,7 @@ def _saddlepoint(
 def _cumulants(
     s: Floats, levels: Floats, eigenvalues: Floats, squares: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """log E exp(s Σ (μ − level) z²) and its first two derivatives."""
+    """Return log E exp(s Σ (μ − level) z²) and its first two derivatives."""
     gaps, top_gap = eigenvalues[:-1, None] - levels, eigenvalues[-1] - levels
     divisors, top = 1 - 2 * s * gaps, 1 - 2 * s * top_gap
     slopes = gaps / divisors
@@ -638,8 +681,8 @@ def _cumulants(
         2 * first + 4 * s * second,
         8 * second + 16 * s * third,
     )
-    # The largest eigenvalue is multiplied into the last factor: its own may be 0 inside the domain,
-    # the product is not.
+    # The factor of the largest eigenvalue is multiplied into the last factor. It may be 0 inside
+    # the domain, but the product is not.
     factor = top * rest + 2 * s * squares[-1]
     factor_slope = top * rest_slope - 2 * top_gap * rest + 2 * squares[-1]
     factor_bend = top * rest_bend - 4 * top_gap * rest_slope
@@ -652,15 +695,15 @@ def _cumulants(
 
 
 def _supported(values: Floats) -> Booleans:
-    """Whether enough rows differ from the most frequent value."""
+    """Whether enough rows of each column differ from its most frequent value."""
     n = len(values)
     run = n - min(SUPPORT, -(-n // 4)) + 1
     ordered = np.sort(values, axis=0)
     return np.asarray(~(ordered[run - 1 :] == ordered[: n - run + 1]).any(axis=0))
 
 
-def _named(p_values: Floats) -> Booleans:
-    """The columns that pass at the level of false discoveries."""
+def _discoveries(p_values: Floats) -> Booleans:
+    """Return the columns that are significant at the false discovery rate."""
     mask = np.zeros(len(p_values), dtype=bool)
     tested = ~np.isnan(p_values)
     if tested.any():
@@ -668,20 +711,23 @@ def _named(p_values: Floats) -> Booleans:
     return mask
 
 
-# ---- how few stand for them
+# ---- How few represent them
 
 
 class _Walk:
-    """What the first columns of an order explain of the weighted columns, some steps at a time."""
+    """The variance of the weighted columns that the first columns of an order explain.
+
+    It is computed for several columns at a time.
+    """
 
     def __init__(self, table: Table, weights: Floats, candidates: Integers) -> None:
         self.table, self.candidates = table, candidates
         exponents = table.column_exponents()
         self.shifts = exponents - exponents[weights > 0].max()
-        everyone = dense_weighting(np.ones(table.n_samples))
-        scatter = table.evaluated(lambda block: moments(block, everyone).scatter[0], wide=True)
-        # Only columns without weight can be larger than all that have one; of a huge constant 0 ·
-        # inf would be no number.
+        uniform = dense_weighting(np.ones(table.n_samples))
+        scatter = table.evaluated(lambda block: moments(block, uniform).scatter[0], wide=True)
+        # Shifts above 0 occur only in columns without weight. They are limited to 0, because
+        # 0 · inf would give NaN for a huge constant column.
         scatter = scatter * np.ldexp(
             1.0, 2 * np.where(exponents == NO_EXPONENT, 0, np.minimum(self.shifts, 0))
         )
@@ -690,19 +736,21 @@ class _Walk:
         self.scatter = self.weights * scatter
         self.basis = np.empty((table.n_samples, 0))
         self.explained = [0.0]
-        # Of what a step explains of the other columns to what chance would
+        # For each step, the variance of the other columns that it explains, relative to the
+        # variance expected by chance.
         self.ratios: list[float] = []
 
     def enough(self) -> int:
-        """The first size that leaves little enough; all candidates where none does."""
+        """Return the smallest size that explains enough, or all candidates if none does."""
         while 1 - self.explained[-1] > UNEXPLAINED and self._more():
             pass
         enough = 1 - np.array(self.explained) <= UNEXPLAINED
         return int(enough.argmax()) if enough.any() else len(self.candidates)
 
     def far_more(self, size: int) -> int:
-        """The size after adding columns that explain far more of what is left than chance would,
-        up to so many times √n.
+        """Return the size after adding columns that explain far more than expected by chance.
+
+        The limit is `ALIKE_PER_ROOT` times √n.
         """
         while size < ALIKE_PER_ROOT * isqrt(self.table.n_samples) and (
             size < len(self.ratios) or self._more()
@@ -743,24 +791,24 @@ def _products(block: Block, *, vectors: Floats) -> Floats:
 
 
 def scaled_columns(table: Table, columns: Integers, shifts: NDArray[np.intc]) -> Floats:
-    """The columns as a dense array, each centred, all in one unit."""
+    """Return the columns as a dense array, centred and in a common unit."""
     blocks = table.take_columns(columns).blocks()
     values = np.hstack([part for block in blocks for _, part in block.dense_parts()])
     return np.asarray(np.ldexp(values - values.mean(axis=0), shifts[columns]))
 
 
 def orthonormal_steps(columns: Floats, basis: Floats) -> tuple[Floats, Floats]:
-    """What each column adds to the basis and to those before it: directions of length 1, and the
-    squared length it had.
+    """Return the part of each column that is orthogonal to the basis and to the columns before it.
 
-    A column that adds nothing gets a direction of zeros.
+    The parts are returned as directions of length 1, with their squared lengths. A column without
+    such a part gets a direction of zeros.
     """
     known = np.hstack([basis, np.zeros_like(columns)])
     first, own = basis.shape[1], np.zeros(columns.shape[1])
     for place, column in enumerate(columns.T):
         before = known[:, : first + place]
         rest = column - before @ (before.T @ column)
-        # Once more, since the first time leaves rounding of the whole column
+        # Repeated, because the first projection leaves rounding errors relative to the full column.
         rest -= before @ (before.T @ rest)
         length = float(rest @ rest)
         if length > NOTHING_LEFT**2 * float(column @ column):
@@ -769,14 +817,15 @@ def orthonormal_steps(columns: Floats, basis: Floats) -> tuple[Floats, Floats]:
     return known[:, first:], own
 
 
-# ---- unless more of them predict better
+# ---- Whether more of them predict better
 
 
 def _prediction_errors(
     table: Table, known: Supervision, candidates: Integers
 ) -> tuple[tuple[int, float, float], ...]:
-    """Leave-one-out errors of least squares on the first columns; none where too little is
-    known.
+    """Return the leave-one-out errors of least squares on the first columns.
+
+    The result is empty if there are too few labels or target values.
     """
     target = _predicted_values(known)
     if target is None:
@@ -801,7 +850,7 @@ def _prediction_errors(
 
 
 def _predicted_values(known: Supervision) -> tuple[Integers, Floats] | None:
-    """The rows of known label or target and what is to be predicted there, if that is enough."""
+    """Return the labelled rows and the values to predict there, or None if there are too few."""
     if known.n_known_classes >= 2:
         rows = np.flatnonzero(known.codes >= 0)
         values = (known.codes[rows, None] == np.unique(known.codes[rows])).astype(np.float64)
@@ -818,7 +867,7 @@ def _predicted_values(known: Supervision) -> tuple[Integers, Floats] | None:
 
 
 def _fewest_that_predict(predicted: tuple[tuple[int, float, float], ...]) -> int:
-    """The smallest size whose error is within one standard error of the least."""
+    """Return the smallest size with an error within one standard error of the minimum."""
     sizes, errors, deviations = np.array(predicted).T
     least = int(errors.argmin())
     return int(sizes[errors <= errors[least] + deviations[least]][0])

@@ -1,6 +1,4 @@
-"""What a floating search judges a set of features by: a regression in closed form, or any
-scikit-learn estimator.
-"""
+"""Criteria of the floating search: a closed-form regression or a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -34,25 +32,28 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.sums import dense_weighting, moments
 
-# Numbers of standardised columns that are kept rather than made anew in every step
+# Standardised columns with at most this number of elements are kept in memory. Larger ones are
+# recomputed in every step.
 KEPT_ELEMENTS = 2**24
-# About the root of the rounding: with less, copies of a column make the equations singular
+# About the square root of the machine precision. With a smaller penalty, copies of a column make
+# the equations singular.
 SMALLEST_RIDGE = 1e-8
-# Characters of an estimator in a message: a pipeline should show its last step
+# Maximum length of an estimator in a message, in characters. It is long enough for a pipeline to
+# show its last step.
 ESTIMATOR_SHOWN = 200
 
 
 class Criterion(Protocol):
-    """What a set of features is judged by; large is good."""
+    """The quality of a set of features; large is good."""
 
     usable: Booleans
-    tell: Callable[[str], None]  # where a slow one says how far it has come
+    tell: Callable[[str], None]  # receives the progress of a slow criterion
 
     def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
-        """The value of `features` with each of the candidates added."""
+        """Return the value of `features` with each one of the candidates added."""
 
     def without_each(self, features: Sequence[int]) -> Floats:
-        """The value of `features` with each of them taken out."""
+        """Return the value of `features` with each one of them removed."""
 
 
 def make_criterion(
@@ -64,7 +65,7 @@ def make_criterion(
     cv: Any = 5,
     ridge: float = 1.0,
 ) -> Criterion:
-    """The criterion meant by the parameters of `graphsieve.search.floating_selection`."""
+    """Return the criterion for the parameters of `graphsieve.search.floating_selection`."""
     rows, target, classes = known_part(known)
     if estimator is None:
         if scoring is not None or not _is_number(cv, 5):
@@ -72,7 +73,7 @@ def make_criterion(
                 parameter("scoring"),
                 " and ",
                 parameter("cv"),
-                " belong to an estimator, and none was given; leave them out or pass ",
+                " apply only to an estimator, and none was given; leave them out or pass ",
                 keyword("estimator"),
                 ".",
             )
@@ -83,8 +84,8 @@ def make_criterion(
     if not _is_number(ridge, 1.0):
         raise InputError(
             parameter("ridge", ridge),
-            f" belongs to the criterion without an estimator, got ridge={quoted(ridge)} "
-            "with one; leave it out.",
+            f" applies only without an estimator, got ridge={quoted(ridge)} with one; leave it "
+            "out.",
         )
     outcome = (
         readable_classes(known.classes)[target] if classes and known.classes is not None else target
@@ -104,8 +105,8 @@ def _checked_ridge(value: Any) -> float:
         raise InputError(
             must_be(
                 "ridge",
-                f"at least {SMALLEST_RIDGE:g}, since with less a copy of a column cannot be "
-                "told from rounding",
+                f"at least {SMALLEST_RIDGE:g}, because with less a copy of a column cannot be "
+                "distinguished from rounding error",
                 value,
             )
         )
@@ -113,37 +114,38 @@ def _checked_ridge(value: Any) -> float:
 
 
 def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
-    """What judges a fitted estimator; refused where it cannot be fitted at all, or where there
-    is no such score.
+    """Return the function that scores a fitted estimator.
+
+    An error is raised if the estimator cannot be fitted or the scoring does not exist.
     """
     refuse_no_estimator(estimator)
     if scoring is None and not hasattr(estimator, "score"):
         raise InputError(
             parameter("estimator", estimator),
-            f" {type(estimator).__name__} has no score of its own; pass ",
+            f" {type(estimator).__name__} has no score method; pass ",
             keyword("scoring"),
-            ", or one that predicts.",
+            " or another estimator.",
         )
     if scoring is not None:
         refuse_no_scoring(scoring)
     try:
         scorer = check_scoring(estimator, scoring)
     except (TypeError, ValueError) as error:
-        raise InputError(
-            parameter("scoring"), f" cannot be used as it is: {_cause(error)}."
-        ) from error
+        raise InputError(parameter("scoring"), f" cannot be used: {_cause(error)}.") from error
 
     def number(fitted: Any, X: Any, y: Any) -> float:
         value = scorer(fitted, X, y)
         if np.ndim(value) or not isinstance(np.asarray(value).item(), Real):
-            raise InputTypeError(parameter("scoring"), f" must give a number, got {quoted(value)}.")
+            raise InputTypeError(
+                parameter("scoring"), f" must return a number, got {quoted(value)}."
+            )
         return float(value)
 
     return number
 
 
 def refuse_no_estimator(estimator: Any) -> None:
-    """Refuse what scikit-learn could not fit, such as the class in place of an instance."""
+    """Raise an error if scikit-learn could not fit it, such as a class instead of an instance."""
     if not all(
         hasattr(estimator, name) for name in ("fit", "get_params", "__sklearn_tags__")
     ) or isinstance(estimator, type):
@@ -155,12 +157,12 @@ def refuse_no_estimator(estimator: Any) -> None:
 
 
 def refuse_no_scoring(scoring: Any) -> None:
-    """Refuse what is neither the name of a scorer nor a function."""
+    """Raise an error if it is neither the name of a scorer nor a function."""
     if isinstance(scoring, str) and scoring not in get_scorer_names():
         hint = nearest(scoring, get_scorer_names())
         raise InputError(
             parameter("scoring", scoring),
-            f" is {quoted(scoring)}, which is no scorer of scikit-learn{hint}.",
+            f" is {quoted(scoring)}, which is not a scorer of scikit-learn{hint}.",
         )
     if not (isinstance(scoring, str) or callable(scoring)):
         raise InputTypeError(must_be("scoring", "the name of a scorer or a function", scoring))
@@ -171,40 +173,46 @@ def _cause(error: Exception) -> str:
 
 
 def _folds(cv: Any, outcome: NDArray[Any], estimator: Any) -> list[tuple[Integers, Integers]]:
-    """The rows to fit and to score on, made once: every set of features is judged on the same."""
-    everyone = np.arange(len(outcome))
+    """Return the training and test rows of each fold.
+
+    They are determined once, so all sets of features are evaluated on the same folds.
+    """
+    all_rows = np.arange(len(outcome))
     if not isinstance(cv, str) and (hasattr(cv, "split") or has_parts(cv)):
         return _given_folds(cv, outcome)
     n_folds = count(2, len(outcome))("cv", 5 if cv is None else cv)
     if is_classifier(estimator) and type_of_target(outcome) in ("binary", "multiclass"):
         fold = _stratified(outcome, n_folds)
-        return [(everyone[fold != one], everyone[fold == one]) for one in range(n_folds)]
-    return list(KFold(n_folds).split(everyone))
+        return [(all_rows[fold != one], all_rows[fold == one]) for one in range(n_folds)]
+    return list(KFold(n_folds).split(all_rows))
 
 
 def _given_folds(cv: Any, outcome: NDArray[Any]) -> list[tuple[Integers, Integers]]:
-    everyone = np.arange(len(outcome))
+    all_rows = np.arange(len(outcome))
     try:
-        splits = check_cv(cv).split(everyone[:, None], outcome)
+        splits = check_cv(cv).split(all_rows[:, None], outcome)
         folds = [
-            (everyone[np.asarray(fitted)], everyone[np.asarray(scored)])
+            (all_rows[np.asarray(fitted)], all_rows[np.asarray(scored)])
             for fitted, scored in splits
         ]
     except Exception as error:
         raise InputError(
-            setting("cv", cv), f" does not split the {len(outcome)} known samples: {_cause(error)}."
+            setting("cv", cv),
+            f" does not split the {len(outcome)} labelled samples: {_cause(error)}.",
         ) from error
     if not folds:
         raise InputError(
             setting("cv", cv),
-            " holds no folds; pass a number of them, a splitter, or pairs of arrays of rows.",
+            " contains no folds; pass a number of folds, a splitter, or pairs of arrays of rows.",
         )
     return folds
 
 
 def _stratified(outcome: NDArray[Any], n_folds: int) -> Integers:
-    """The fold of each sample: that of `StratifiedKFold`, which would warn of small classes in
-    every round of a hybrid search.
+    """Return the fold of each sample, as `StratifiedKFold` does.
+
+    `StratifiedKFold` is not called, because it would warn about small classes in every round of a
+    hybrid search.
     """
     _, first, codes, sizes = np.unique(
         outcome, return_index=True, return_inverse=True, return_counts=True
@@ -212,16 +220,17 @@ def _stratified(outcome: NDArray[Any], n_folds: int) -> Integers:
     if sizes.max() < n_folds:
         raise InputError(
             setting("cv", n_folds),
-            f" is more than the {sizes.max()} known members of the largest class; use fewer "
-            "folds, or label more.",
+            f" exceeds the {sizes.max()} labelled samples of the largest class; use fewer folds, "
+            "or label more samples.",
         )
     if sizes.min() < n_folds:
         warn(
             setting("cv", n_folds),
-            f", but a class has only {sizes.min()} known members: there are folds without it.",
+            f", but a class has only {sizes.min()} labelled samples, so some folds do not "
+            "contain it.",
         )
-    codes = np.argsort(np.argsort(first))[codes]  # in the order in which they occur
-    dealt = np.arange(len(codes)) % n_folds  # to the samples in the order of their classes
+    codes = np.argsort(np.argsort(first))[codes]  # classes numbered in order of first occurrence
+    dealt = np.arange(len(codes)) % n_folds  # folds in turn, for the samples sorted by class
     by_class = np.argsort(codes, kind="stable")
     fold = np.empty(len(codes), dtype=np.int64)
     fold[by_class] = dealt[np.lexsort((dealt, codes[by_class]))]
@@ -229,7 +238,7 @@ def _stratified(outcome: NDArray[Any], n_folds: int) -> Integers:
 
 
 def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
-    """The samples of known label or target, what is known, and whether that is classes."""
+    """Return the labelled samples, their labels or targets, and whether these are classes."""
     if known.labels is not None and known.n_known_classes >= 2:
         rows = np.flatnonzero(known.labels >= 0)
         return rows, known.labels[rows], True
@@ -241,16 +250,15 @@ def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
             "at least 2 different target values must be known, got "
             f"{len(np.unique(known.targets[rows]))}."
         )
-    raise InputError(f"at least 2 classes need known members, got {known.n_known_classes}.")
+    raise InputError(f"labels of at least 2 classes are needed, got {known.n_known_classes}.")
 
 
 class LinearCriterion:
-    """Leave-one-out R² of a ridge regression on standardised features, of a target or of class
-    indicators.
+    """Leave-one-out R² of a ridge regression of a target or of class indicators.
 
-    With the smoother H of the set, adding a column z gives H + r rᵀ/s, r = (I − H) z, s = zᵀr +
-    ridge, so that all columns can be tried at once; leaving one sample out divides its residual by
-    1 − H_ii.
+    The features are standardised. If the set has the smoother matrix H, adding a column z gives
+    H + r rᵀ/s with r = (I − H) z and s = zᵀr + ridge. All columns can therefore be tried in one
+    step. The leave-one-out residual of a sample is its residual divided by 1 − H_ii.
     """
 
     def __init__(self, table: Table, target: NDArray[Any], *, classes: bool, ridge: float) -> None:
@@ -262,10 +270,10 @@ class LinearCriterion:
         )
         self.outcome = outcome - outcome.mean(axis=0)
         self.unexplained = float((self.outcome**2).sum()) * (self.n / (self.n - 1)) ** 2
-        self.everyone = dense_weighting(np.ones(self.n))
+        self.uniform = dense_weighting(np.ones(self.n))
         self.usable = ~np.concatenate([block.constant for block in table.blocks()])
-        whole = table.n_samples * table.n_features <= KEPT_ELEMENTS
-        self.kept = list(self._standardized_parts(table)) if whole else None
+        fits = table.n_samples * table.n_features <= KEPT_ELEMENTS
+        self.kept = list(self._standardized_parts(table)) if fits else None
         self.tell: Callable[[str], None] = lambda _: None
 
     def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
@@ -295,11 +303,12 @@ class LinearCriterion:
         return np.concatenate([columns for _, columns in parts], axis=1)
 
     def _standardized_parts(self, table: Table) -> Iterator[tuple[int, Floats]]:
-        """The columns of a table with mean 0 and variance 1, some at a time, and where each run
-        of them starts.
+        """Yield the columns of a table in parts, scaled to mean 0 and variance 1.
+
+        Each part comes with the number of its first column.
         """
         for block in table.blocks():
-            found = moments(block, self.everyone)
+            found = moments(block, self.uniform)
             deviation = np.sqrt(found.scatter[0] / self.n)
             for part, values in block.dense_parts():
                 scale = np.where(deviation[part] > 0, deviation[part], 1.0)
@@ -314,8 +323,9 @@ def _unit_scaled(target: NDArray[Any]) -> Floats:
 
 
 class _Fit:
-    """A ridge regression on some standardised columns, and its leave-one-out errors with or
-    without one more column.
+    """A ridge regression on standardised columns, with its leave-one-out errors.
+
+    The errors can also be computed for one additional column.
     """
 
     def __init__(self, columns: Floats, outcome: Floats, ridge: float) -> None:
@@ -328,11 +338,11 @@ class _Fit:
         self.left = 1 - 1 / n - np.einsum("ij,ji->i", columns, self.weights)
 
     def error(self) -> float:
-        """Σ of squared leave-one-out residuals."""
+        """Return the sum of the squared leave-one-out residuals."""
         return float(((self.residuals / self.left[:, None]) ** 2).sum())
 
     def errors_with(self, candidates: Floats) -> Floats:
-        """The same with each of the candidate columns added."""
+        """Return the same sum with each one of the candidate columns added."""
         fresh = candidates - self.columns @ (self.weights @ candidates)
         scale = np.einsum("ij,ij->j", candidates, fresh) + self.ridge
         left = self.left[:, None] - fresh**2 / scale
@@ -346,7 +356,7 @@ class _Fit:
 
 
 class EstimatorCriterion:
-    """The mean cross-validated score of an estimator; sets met before are not fitted again."""
+    """The mean cross-validated score of an estimator. The score of each set is computed once."""
 
     def __init__(
         self, table: Table, outcome: NDArray[Any], estimator: Any, scorer: Any, folds: Any
@@ -388,8 +398,8 @@ class EstimatorCriterion:
         return self._known[key]
 
     def _cross_validated(self, columns: Any) -> float:
-        # Not by `cross_val_score`: while it works, it changes what the whole process does about
-        # warnings, in all threads.
+        # `cross_val_score` is not used, because it temporarily changes the warning filters of the
+        # whole process, including all other threads.
         rows = columns.tocsr() if sp.issparse(columns) else columns
         try:
             return float(

@@ -1,10 +1,10 @@
-"""Laplacian scores round after round, quickly and with error bounds: who is worst is certain long
-before all digits are.
+"""Fast estimates of Laplacian scores with error bounds, for the rounds of the iterative search.
 
-A round of the iterative search only has to know which features to drop. The neighbours are exact;
-their distances, and with them the weights, are those that the tracker has at hand. The columns
-stand in strips that stay full while features leave, so that one pass over them gives all sums.
-Where the errors that this allows could change the order, the caller scores exactly instead.
+A round only needs to determine which features to drop, and few digits are enough for that. The
+neighbours are exact. Their distances, and therefore the edge weights, are the approximate values
+that the tracker maintains. The columns are stored in strips that stay full while features are
+dropped, so a single pass over them gives all sums. If the errors could change the order, the caller
+computes the scores exactly instead.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from graphsieve.scores.method import Method, best_first
 from graphsieve.table.columns import Table
 
 ROUNDING = float(np.finfo(np.float64).eps)
-WORST_RELATIVE_ERROR = 1e-6  # beyond this an estimate is none
+WORST_RELATIVE_ERROR = 1e-6  # Estimates with larger errors are discarded.
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Scores, how far each may be from that of the exact computation, and what was used."""
+    """Estimated scores, bounds of their errors, and the parameters that were used."""
 
     values: Floats
     errors: Floats
@@ -44,14 +44,13 @@ class Estimate:
 
     @cached_property
     def order(self) -> Integers:
-        """Positions by increasing score; those without one come last, in the order of the
-        columns.
-        """
+        """Positions by increasing score; features without a score come last, in column order."""
         return best_first(self.values, large_is_good=False)
 
     def is_certain(self, first: int, *, ordered: bool) -> bool:
-        """Whether it is certain who comes before place `first` in increasing order, and, if
-        `ordered`, the order after it.
+        """Whether the `first` features with the smallest scores are certain.
+
+        If `ordered`, the order of the features after them must be certain as well.
         """
         order = self.order[first - 1 : None if ordered else first + 1]
         value, error = self.values[order], self.errors[order]
@@ -62,16 +61,16 @@ class Estimate:
 
 
 class LaplacianEstimates:
-    """The Laplacian score on the neighbours that a tracker follows.
+    """Estimates of the Laplacian score on the neighbours that a tracker maintains.
 
     Parameters
     ----------
     table : Table
-        All features; dense, and few enough for one block.
+        All features. The table must be dense and fit into one block.
     tracker : Tracker
-        Follows the features of each round.
+        The tracker of the neighbours in the features of each round.
     options : dict
-        Of the Laplacian score's core.
+        The options of the core of the Laplacian score.
     """
 
     def __init__(self, table: Table, tracker: Tracker, options: Mapping[str, Any]) -> None:
@@ -83,9 +82,10 @@ class LaplacianEstimates:
             strips_of(block.values),
             strips_of(block.values.mean(axis=0)[None])[:, 0].copy(),
         )
-        # Where each feature stands, counted through all strips
+        # `lane` is the position of each feature, counted through all strips. `occupant` is the
+        # feature at each position.
         self.lane = np.arange(table.n_features)
-        self.standing = np.arange(table.n_features)  # who stands there
+        self.occupant = np.arange(table.n_features)
         self.count = table.n_features
 
     @staticmethod
@@ -94,17 +94,19 @@ class LaplacianEstimates:
         return method.name == "laplacian" and not table.is_sparse and table.only_block is not None
 
     def of(self, scored: Integers) -> Estimate | None:
-        """Estimated scores of the given features on the graph of those that the tracker follows;
-        None where they are no good.
+        """Estimate the scores of the given features on the current graph of the tracker.
 
-        Features that are not given are let go, and cannot be asked for again.
+        The result is None if the estimates are too inaccurate. Features that are not given are
+        discarded and cannot be scored later.
         """
         if len(scored) < self.count:
-            self._let_go_of_others(scored)
+            self._discard_others(scored)
         k = capped_neighbors(self.options["n_neighbors"], self.n)
         first, second, lengths, tolerance = self.tracker.rough_edges(k)
         least = float(lengths.min())
-        if least <= 1e3 * tolerance:  # perhaps zero, and then they must be
+        # A short distance may be exactly zero, and must then be zero here. Short distances are
+        # therefore recomputed.
+        if least <= 1e3 * tolerance:
             short = np.flatnonzero(lengths <= 1e3 * tolerance)
             lengths[short] = squared_distances(self.tracker.rows[0], first[short], second[short])
             least = float(lengths.min())
@@ -114,11 +116,11 @@ class LaplacianEstimates:
         )
         warn_if_few_edges(weights, self.n)
         width = in_scaled_units(bandwidth, exponent)
-        # So far from the distances that the bounds below would be no numbers
+        # For a more extreme bandwidth the bounds below would overflow.
         if not 1e-250 < width < 1e250:
             return None
-        # A weight is off by as much as its exponent; an automatic bandwidth is off, too, and by it
-        # all exponents.
+        # The relative error of a weight is the error of its exponent. An automatic bandwidth also
+        # has an error, which affects all exponents.
         steps = (float(lengths.max()) - least) / width
         by_bandwidth = steps if self.options["bandwidth"] is None else 0.0
         weight_error = 4 * tolerance / width * (1 + by_bandwidth) + 8 * ROUNDING * (1 + steps)
@@ -130,11 +132,11 @@ class LaplacianEstimates:
     def _scores(
         self, scored: Integers, graph: tuple[Integers, Integers, Floats], weight_error: float
     ) -> tuple[Floats, Floats]:
-        """The scores, and a bound on their relative errors."""
+        """Return the scores and upper bounds of their relative errors."""
         used = -(-self.count // LANES)
         degree, sums = graph_sums(self.strips[:used], self.centers[:used], *graph)
-        # Sums of positive terms, but for the spread, which is a difference; and the exact
-        # computation rounds, too.
+        # All sums have positive terms, except the spread, which is a difference. The bounds also
+        # cover the rounding errors of the exact computation.
         of_all, of_spread = (
             2 * weight_error + 8 * ROUNDING * (len(graph[0]) + 2 * self.n),
             16 * ROUNDING * self.n,
@@ -147,14 +149,14 @@ class LaplacianEstimates:
             values[constant], relative[constant] = np.nan, 0.0
         return values, relative
 
-    def _let_go_of_others(self, features: Integers) -> None:
-        """The last ones take the places of those that leave."""
+    def _discard_others(self, features: Integers) -> None:
+        """Discard all other features; the last features move to the free positions."""
         stays = np.zeros(len(self.lane), dtype=bool)
         stays[features] = True
-        for free in np.flatnonzero(~stays[self.standing[: self.count]])[::-1].tolist():
+        for free in np.flatnonzero(~stays[self.occupant[: self.count]])[::-1].tolist():
             self.count -= 1
             (to_strip, to), (from_strip, place) = divmod(free, LANES), divmod(self.count, LANES)
             self.strips[to_strip, :, to] = self.strips[from_strip, :, place]
             self.centers[to_strip, to] = self.centers[from_strip, place]
-            mover = self.standing[self.count]
-            self.standing[free], self.lane[mover] = mover, free
+            moved = self.occupant[self.count]
+            self.occupant[free], self.lane[moved] = moved, free

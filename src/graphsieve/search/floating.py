@@ -1,5 +1,6 @@
-"""Sequential floating forward selection (SFFS): add the best feature, then take out again
-whichever have become worthless.
+"""Sequential floating forward selection (SFFS).
+
+It adds the best feature and then removes features that became useless.
 """
 
 from __future__ import annotations
@@ -19,26 +20,27 @@ from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.any_table import table_in_memory
 
-# Criteria that differ by less are equal: rounding must not decide between copies of a column
+# Criteria that differ by less are ties, so that rounding error does not decide between copies of a
+# column.
 TIE = 1e-10
-FEWEST_LEFT = 2  # nothing is taken out of a set of two, as published
+FEWEST_LEFT = 2  # As published, no feature is removed from a set of two.
 
 
 @dataclass(frozen=True)
 class FloatingPath:
-    """The best set found of every size, and its criterion.
+    """The best set of each size that was found, and its criterion.
 
     Attributes
     ----------
     order : array of int
-        The set of the wanted size (of the largest size reached, if interrupted), in the order in
-        which its features came in.
+        The set of the requested size, in the order in which its features were added. After an
+        interruption it is the best set of the largest size that was reached.
     values : dict
-        The criterion of the best set of every size that was met.
+        The criterion of the best set of each size that was reached.
     sets : dict
-        Those sets.
+        The best set of each size.
     interrupted : bool
-        Whether the search was cut short.
+        Whether the search was interrupted.
     """
 
     order: Integers
@@ -59,40 +61,44 @@ def floating_selection(
     ridge: float = 1.0,
     progress: bool | None = None,
 ) -> Integers:
-    """Sequential floating forward selection (SFFS): the set, not the list, is judged.
+    """Select features by sequential floating forward selection (SFFS).
 
-    Each step adds the feature that helps the set most, then takes features out as long as what is
-    left is better than every set of its size so far: several at a time if need be. Interrupting it
-    (Ctrl-C) gives the best set found so far, with a warning.
+    The search evaluates sets of features, not single features. Each step adds the feature that
+    improves the set most. It then removes features, one after another, as long as the remaining set
+    is better than every earlier set of the same size. If the search is interrupted (Ctrl-C), it
+    returns the best set found so far, with a warning.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     y : array of shape (n_samples,)
-        Class labels or a continuous target, told apart as in `Supervision.from_y`; samples where it
-        is unknown are left out.
+        Class labels or a continuous target, distinguished as in `Supervision.from_y`. Unlabelled
+        samples are left out.
     n_features_to_select : int
         Size of the set.
     estimator : scikit-learn estimator, optional
-        The criterion is then its cross-validated score. By default it is the leave-one-out R² of a
-        ridge regression of the target, or of the class indicators, on the standardised features,
-        which has a closed form and is quick.
+        If given, the criterion is the cross-validated score of this estimator. By default the
+        criterion is the leave-one-out R² of a ridge regression of the target, or of the class
+        indicators, on the standardised features. This default is fast, because it has a closed
+        form.
     scoring : str or callable, optional
-        As in `cross_val_score`; only with an estimator.
+        The score of the estimator, as in `cross_val_score`. Only with an estimator.
     cv : int or splitter
-        As in `cross_val_score`; only with an estimator.
+        The cross-validation folds, as in `cross_val_score`. Only with an estimator.
     ridge : float
-        The penalty of the default criterion, beside sums of squares that equal the number of known
-        samples, at least 1e-8; only without an estimator.
+        Penalty of the default criterion, at least 1e-8. It is added to the sum of squares of each
+        standardised feature, which equals the number of labelled samples. Only without an
+        estimator.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to show the progress on the error stream. With None, it is shown if the stream is a
+        terminal.
 
     Returns
     -------
-    array of int of shape (n_features_to_select,)
-        Column positions in the order in which they came in. Features that are constant on the known
-        samples come last, and only if nothing else is left.
+    features : array of int of shape (n_features_to_select,)
+        Column positions in the order in which they were added. Features that are constant on the
+        labelled samples come last, and only if too few others exist.
 
     References
     ----------
@@ -100,7 +106,7 @@ def floating_selection(
 
     Examples
     --------
-    Neither of the first two columns says much alone; their difference is the target:
+    Neither of the first two columns predicts the target well alone, but their difference does:
 
     >>> X = [[1, 0, 1], [2, 2, 1], [3, 1, 2], [4, 4, 3], [5, 3, 3], [6, 7, 4]]
     >>> y = [1.0, 0.0, 2.0, 0.1, 2.1, -1.0]
@@ -125,22 +131,23 @@ def float_forward(
     partial: bool = True,
     progress: bool | None = None,
 ) -> FloatingPath:
-    """Run the search; only features that vary are ever tried.
+    """Run the search with a criterion. Only features that vary are evaluated.
 
-    The others fill up where too few vary, if `exactly` so many are wanted. An interruption ends
-    with the best set so far, unless `partial` is False: then it goes through.
+    If too few features vary and `exactly` is True, constant features fill the set. After an
+    interruption, the best set so far is returned. If `partial` is False, the interruption is raised
+    instead.
     """
     usable = np.flatnonzero(criterion.usable)
     wanted = min(n_features_to_select, len(usable))
     if not wanted:
         raise InputError(
-            f"nothing to select: none of the {len(criterion.usable)} features varies on the known "
-            "samples."
+            f"nothing to select: none of the {len(criterion.usable)} features varies on the "
+            "labelled samples."
         )
     if exactly and wanted < n_features_to_select:
         warn(
-            f"{n_features_to_select} features were asked for, but only {wanted} vary on the known "
-            "samples; the rest come in column order."
+            f"{n_features_to_select} features were requested, but only {wanted} vary on the "
+            "labelled samples; the others follow in column order."
         )
     search, interrupted = _Search(criterion, usable), False
     with Progress("floating selection", progress) as shown:
@@ -148,7 +155,7 @@ def float_forward(
         try:
             while len(search.current) < wanted:
                 search.add_the_best()
-                search.take_out_the_worthless()
+                search.remove_the_useless()
                 shown.tell(
                     f"{len(search.current)} of {wanted} features, criterion {search.value:.4g}"
                 )
@@ -161,8 +168,8 @@ def float_forward(
     size = max(search.sets) if interrupted else wanted
     if interrupted:
         warn(
-            f"interrupted with {size} of {wanted} features; this is the best set of that size so "
-            "far."
+            f"interrupted with {size} of {wanted} features; the result is the best set of this "
+            "size so far."
         )
     order = list(search.sets[size])
     if exactly and not interrupted:
@@ -173,14 +180,14 @@ def float_forward(
 
 
 class _Search:
-    """The state of a floating search: the set at hand, and the best set of every size so far."""
+    """The state of a floating search: the current set, and the best set of each size so far."""
 
     def __init__(self, criterion: Criterion, usable: Integers) -> None:
         self.criterion, self.usable = criterion, usable
         self.current: tuple[int, ...] = ()
         self.values: dict[int, float] = {}
         self.sets: dict[int, tuple[int, ...]] = {}
-        # By the last step, unless that only took up a set known from before
+        # The feature that the last step added, or None if the step returned to an earlier set.
         self._added: int | None = None
 
     @property
@@ -194,24 +201,24 @@ class _Search:
         if self._improves(len(self.current) + 1, float(values[place])):
             self._added = int(candidates[place])
             self._keep((*self.current, self._added), float(values[place]))
-        else:  # a better set of that size is known from before something was taken out
+        else:  # An earlier set of this size, found before a removal, is better.
             self.current, self._added = self.sets[len(self.current) + 1], None
 
-    def take_out_the_worthless(self) -> None:
+    def remove_the_useless(self) -> None:
         if self._added is None:
             return
-        taken_out = 0
+        n_removed = 0
         while len(self.current) > FEWEST_LEFT:
             values = self.criterion.without_each(self.current)
             place = _first_best(values)
-            # What was just added is not taken out at once; after something else it may be, as
-            # published.
-            if (self.current[place] == self._added and not taken_out) or not self._improves(
+            # As published, the feature that was just added is not the first one to be removed. It
+            # may be removed after another one.
+            if (self.current[place] == self._added and not n_removed) or not self._improves(
                 len(self.current) - 1, float(values[place])
             ):
                 return
             self._keep(self.current[:place] + self.current[place + 1 :], float(values[place]))
-            taken_out += 1
+            n_removed += 1
 
     def _improves(self, size: int, value: float) -> bool:
         return size not in self.values or value > self.values[size] + TIE

@@ -1,5 +1,7 @@
-"""Hybrid selection (IteraGraph_FS): select by the labels, carry them along a graph of the
-selected features, select again.
+"""Hybrid selection (IteraGraph_FS).
+
+It selects features by the labels, propagates the labels over a graph of the selected features, and
+selects again.
 """
 
 from __future__ import annotations
@@ -39,18 +41,18 @@ from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 
 BASES = (*(name for name, method in METHODS.items() if "labels" in method.uses), "floating")
-"""What can select features by labels alone: every score that uses them, and the floating search."""
+"""The methods that can select features by labels alone: all scores that use labels, and the
+floating search.
+"""
 OF_LABELS: tuple[Kind, ...] = ("labels",)
-DIGITS = (
-    # In which confidences are compared: those that are equal on paper differ by rounding, and that
-    # by the number of threads
-    12
-)
+# Number of decimals in which confidences are compared. Confidences that are equal in theory differ
+# by rounding errors, and these depend on the number of threads.
+DIGITS = 12
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Features from the best on, with a score for all (NaN where there is none)."""
+    """The selected features, best first, and the scores of all features (NaN if not scored)."""
 
     features: Integers
     scores: Floats
@@ -63,17 +65,17 @@ class HybridRound:
     Attributes
     ----------
     graph_features : array of int
-        The features whose graph carried the labels.
+        The features of the graph that propagated the labels.
     confident : array of int
-        The samples that joined the labelled ones.
+        The unlabelled samples that were added to the labelled samples.
     predicted : array of int
-        Their class codes.
+        The predicted class codes of these samples.
     confidence : float
-        Their average confidence, from 0 (all classes equally likely) to 1.
+        The mean confidence of these predictions, from 0 (all classes equally likely) to 1.
     features : array of int
-        What was selected with their help, best first.
+        The features that were selected with these samples, best first.
     scores : array of float
-        The base's scores of all features then.
+        The scores of all features in this selection.
     """
 
     graph_features: Integers
@@ -86,10 +88,11 @@ class HybridRound:
 
 @dataclass(frozen=True)
 class HybridPath:
-    """The chosen set, the selection by the labels alone, the rounds, which of them was chosen, and
-    why they ended.
+    """The result of a hybrid selection.
 
-    `chosen` is None where the selection by the labels alone is the answer.
+    It contains the selected features and their scores, the selection by the labels alone (`seed`),
+    the rounds, the number of the round that gave the result, and the reason why the rounds ended.
+    `chosen` is None if the selection by the labels alone is the result.
     """
 
     order: Integers
@@ -114,40 +117,42 @@ def hybrid_selection(
     base_params: Mapping[str, Any] | None = None,
     progress: bool | None = None,
 ) -> Integers:
-    """Hybrid selection (IteraGraph_FS): a few labels choose features, these carry the labels to
-    more samples, and so on.
+    """Select features with few labels by hybrid selection (IteraGraph_FS).
 
-    Each round builds a graph of all samples in the current features, finds the harmonic labels of
-    the unlabelled ones, lets the most confident join the labelled, and selects again. The result is
-    the set that was selected with the highest average confidence. The rounds end early where a set
-    comes back, since all later ones would repeat.
+    The first selection uses the given labels alone. Each round then builds a graph of all samples
+    in the selected features and predicts the unlabelled samples by their harmonic labels. The
+    samples with the most confident predictions are added to the labelled samples for the next
+    selection. The result is the selection of the round with the highest mean confidence. The rounds
+    end early if a set is selected again, because all later rounds would repeat.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, used as they are: scale them first if their units differ.
+        The features. They are not rescaled, so scale them first if their units differ.
     y : array of shape (n_samples,)
-        Class labels; −1, None or NaN where unknown.
+        Class labels; −1, None or NaN for unlabelled samples.
     n_features_to_select : int
-        Size of the set. Features that score as well as the last one are kept too, so there may be
-        more (``"floating"`` scores sets and knows no ties).
+        Size of the set. Features that tie with the last one are also selected, so the set may be
+        larger. ``"floating"`` has no such ties, because it scores sets.
     base : str
-        What selects by labels: a score that uses them, or ``"floating"``.
+        The method that selects by labels: a score that uses them, or ``"floating"``.
     n_iterations : int
-        At most so many rounds.
+        Maximum number of rounds.
     confident_fraction : float
-        The share of the unlabelled samples that joins in each round, the most confident first;
-        equally confident ones join together. Samples without a most likely class never do.
+        Share of the unlabelled samples that is added in each round, the most confident first.
+        Samples with equal confidence are added together. Samples without a most likely class are
+        never added.
     n_neighbors, bandwidth : int or None, float or "auto"
-        Of the graph, as in `harmonic_labels`.
+        Number of neighbours and bandwidth of the graph, as in `harmonic_labels`.
     base_params : dict, optional
         Parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to show the progress on the error stream. With None, it is shown if the stream is a
+        terminal.
 
     Returns
     -------
-    array of int
+    features : array of int
         Column positions, best first.
 
     References
@@ -156,8 +161,8 @@ def hybrid_selection(
 
     Examples
     --------
-    The paper's toy: by the two labels alone, features 2 and 4 are as good; only the last agrees
-    with what the graph says of the others.
+    The toy example of the paper. By the two labels alone, features 2 and 4 are equally good. Only
+    feature 4 agrees with the labels that the graph predicts for the other samples.
 
     >>> X = [[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]]
     >>> hybrid_selection(X, ["-", "+", None, None], n_features_to_select=1)
@@ -178,7 +183,7 @@ def hybrid_selection(
     )
     wanted = wanted_count(n_features_to_select, table.n_features)
     select = selecting(table, given["base"], wanted, base_options(given["base"], base_params))
-    if known.n_labeled > 2:  # of two, each has a class of its own by necessity
+    if known.n_labeled > 2:  # Two labels of two classes are single members by necessity.
         warn_of_poor_knowledge(known, OF_LABELS)
     return refine(table, known, select, **_refining_options(given)).order
 
@@ -208,7 +213,7 @@ def _refining_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def base_options(base: str, extra: Any) -> dict[str, Any]:
-    """The options of a base by its published defaults and `extra`."""
+    """Return the options of a base: its published defaults, updated by `extra`."""
     if extra is not None and not isinstance(extra, Mapping):
         raise InputTypeError(must_be("base_params", "a dict of parameter names and values", extra))
     if base != "floating":
@@ -222,7 +227,7 @@ def base_options(base: str, extra: Any) -> dict[str, Any]:
             raise InputError(
                 f"base 'floating' has no parameter {quoted(name)}{hint}; ",
                 parameter("base_params", extra),
-                f" may hold: {listed}.",
+                f" may contain: {listed}.",
             )
     return dict(extra or {})
 
@@ -230,8 +235,9 @@ def base_options(base: str, extra: Any) -> dict[str, Any]:
 def selecting(
     table: Table, base: str, n_features: int, options: Mapping[str, Any], *, exactly: bool = True
 ) -> Callable[[Supervision], Selection]:
-    """The function that selects features of `table` by what is known; without `exactly`, never
-    one that tells nothing.
+    """Return the function that selects features of `table` for a given supervision.
+
+    Without `exactly`, it never selects a feature that cannot be scored.
     """
     if base == "floating":
         return lambda known: _by_floating(table, known, n_features, options, exactly=exactly)
@@ -262,8 +268,8 @@ def _by_score(
         return Selection(order[: as_good[-1] + 1], scores)
     if exactly and n_features > scorable:
         warn(
-            f"{n_features} features were asked for, but only {scorable} can be scored; the rest "
-            "come in column order."
+            f"{n_features} features were requested, but only {scorable} can be scored; the others "
+            "follow in column order."
         )
     return Selection(order[: n_features if exactly else scorable], scores)
 
@@ -287,10 +293,10 @@ def refine(
     bandwidth: float | None,
     progress: bool | None = None,
 ) -> HybridPath:
-    """Alternate between selecting features and carrying labels along their graph.
+    """Alternate between selecting features and propagating labels over their graph.
 
-    An interruption ends with the best of the rounds that are complete, or goes through where there
-    is none.
+    After an interruption, the result is the best complete round. If no round is complete, the
+    interruption is raised.
     """
     repeated, rounds = RoundWarnings("selection"), list[HybridRound]()
     with repeated.round():
@@ -303,7 +309,7 @@ def refine(
             seed,
             (),
             None,
-            "all labels are known, so that there is nothing to carry along",
+            "there is no unlabelled sample, so no labels were propagated",
         )
 
     def next_round(current: Integers) -> HybridRound:
@@ -324,8 +330,8 @@ def refine(
         except KeyboardInterrupt:
             if not rounds:
                 raise
-            stopped = f"interrupted after {len(rounds)} rounds"
-            warn(f"{stopped}; this is the best of them.")
+            stopped = f"interrupted after {_n_rounds(len(rounds))}"
+            warn(f"{stopped}; the result is the best round so far.")
     repeated.give()
     return _best_round(seed, rounds, stopped)
 
@@ -337,7 +343,7 @@ def _until_a_set_returns(
     n_iterations: int,
     shown: Progress,
 ) -> str:
-    """Append rounds, and say why they ended."""
+    """Append rounds until a set is selected again, and return the reason why they ended."""
     current, met = features, {_key(features)}
     for number in range(1, n_iterations + 1):
         joined = next_round(current)
@@ -346,21 +352,26 @@ def _until_a_set_returns(
         same = _key(joined.features) == _key(current)
         current = joined.features
         if _key(current) in met:
-            return (
-                f"{'the set no longer changed' if same else 'an earlier set came back'} after "
-                f"{number} rounds"
-            )
+            what = "the set no longer changed" if same else "an earlier set was selected again"
+            return f"{what} after {_n_rounds(number)}"
         met.add(_key(current))
-    return f"after {n_iterations} rounds"
+    return f"the limit of {_n_rounds(n_iterations)} was reached"
+
+
+def _n_rounds(number: int) -> str:
+    return "1 round" if number == 1 else f"{number} rounds"
 
 
 def _best_round(seed: Selection, rounds: list[HybridRound], stopped: str) -> HybridPath:
-    """The round of the highest confidence, or the first selection where nobody could join."""
+    """Return the round with the highest confidence.
+
+    If no round added a sample, return the first selection.
+    """
     confidences = np.array([joined.confidence for joined in rounds]).round(DIGITS)
     if not len(rounds[int(confidences.argmax())].confident):
         warn(
-            "no unlabelled sample has a most likely class, so that the labels could not be carried "
-            "along; this is the first selection."
+            "no unlabelled sample has a most likely class, so the labels could not be propagated; "
+            "the result is the first selection."
         )
         return HybridPath(seed.features, seed.scores, seed, tuple(rounds), None, stopped)
     chosen = int(confidences.argmax())
@@ -388,8 +399,9 @@ def _one_round(
 
 
 def most_confident(known: Supervision, carried: Propagation, fraction: float) -> Integers:
-    """The given share of the unlabelled samples, rounded, with whoever is as confident as the
-    last of them.
+    """Return the given share of the unlabelled samples with the highest confidence.
+
+    The number is rounded. Samples that tie with the last one are included.
     """
     unlabeled = np.flatnonzero(known.codes < 0)
     confidence = carried.confidence[unlabeled].round(DIGITS)

@@ -1,5 +1,6 @@
-"""Iterative selection: drop the worst features, rebuild the graph from the rest, score again
-(IterativeLS-1 and -2).
+"""Iterative selection (IterativeLS-1 and IterativeLS-2).
+
+It drops the worst features, rebuilds the graph from the others, and scores them again.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ class Round:
     features : array of int
         The features that the graph was built from, in increasing order.
     scored : array of int
-        The features that were scored: the same in variant 1, all in variant 2.
+        The features that were scored: the same in variant 1, all features in variant 2.
     scores : array of float
-        The score of each of `scored`: to at least six digits where more were not needed to tell who
-        goes, else to the last.
+        The scores of the `scored` features. They are accurate to at least six digits if this was
+        enough to determine which features to drop, and to full precision otherwise.
     """
 
     features: Integers
@@ -56,13 +57,13 @@ class Round:
 
     @property
     def size(self) -> int:
-        """How many features the graph was built from."""
+        """The number of features that the graph was built from."""
         return len(self.features)
 
 
 @dataclass(frozen=True)
 class IterativePath:
-    """The features from best to worst, the rounds that led there, and what the last one used."""
+    """The features from best to worst, the rounds, and the result of the last round."""
 
     order: Integers
     rounds: tuple[Round, ...]
@@ -79,35 +80,35 @@ def iterative_ranking(
     n_neighbors: int = 5,
     bandwidth: float = 1.0,
 ) -> Integers:
-    """Iterative Laplacian score: rank by the Laplacian score, drop the worst, rebuild the graph
-    from the rest, and so on.
+    """Rank features by the iterative Laplacian score.
 
-    Features are ordered by survival; those that are never dropped come first, in the order of the
-    last round. Where neighbours in the space of all features are spoilt by noise, the graph
-    improves as noise leaves it. It equals running `laplacian_score` from scratch in every round,
-    but costs far less.
+    Each round computes the Laplacian score, drops the worst features, and rebuilds the graph from
+    the others. Features that were dropped later rank higher. Those that were never dropped come
+    first, in the order of the last round. If noisy features disturb the neighbours in the space of
+    all features, the graph improves as these features are dropped. The result is the same as with
+    `laplacian_score` computed from scratch in each round, but the cost is far lower.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The features, used as they are: scale them first if their units differ.
+        The features. They are not rescaled, so scale them first if their units differ.
     n_features_to_select : int
-        The rounds end when this many are left.
+        Number of features at which the rounds end.
     step : int or float
-        How many to drop in each round; below 1, the fraction of all features, rounded down, but at
-        least one (as in RFE).
+        Number of features to drop in each round. A value below 1 is a fraction of all features; the
+        number is rounded down, but at least one feature is dropped (as in RFE).
     variant : {1, 2}
-        1: a dropped feature is gone (IterativeLS-1). 2: every round scores all features on the
-        graph of those in the set, and the next set is the best of all, one step smaller, so that
-        features may come back (IterativeLS-2); the last round then orders all features.
+        With 1, a dropped feature never returns (IterativeLS-1). With 2, each round scores all
+        features on the graph of the current set (IterativeLS-2). The next set then contains the
+        best of all features and is one step smaller, so a dropped feature may return. The last
+        round determines the order of all features.
     n_neighbors, bandwidth : int, float
-        As in `laplacian_score`.
+        Number of neighbours and bandwidth of the graph, as in `laplacian_score`.
 
     Returns
     -------
-    array of int of shape (n_features,)
-        Column positions, best first; equal scores in the order of the columns, constant features
-        last.
+    ranking : array of int of shape (n_features,)
+        Column positions, best first. Ties are in column order, and constant features come last.
 
     References
     ----------
@@ -115,7 +116,7 @@ def iterative_ranking(
 
     Examples
     --------
-    The first column follows two groups, the others are noise:
+    The first column separates two groups, and the other columns are noise:
 
     >>> X = [[0, 3, 9], [1, 0, 0], [0, 1, 4], [5, 2, 8], [6, 1, 1], [5, 0, 5]]
     >>> int(iterative_ranking(X, n_neighbors=2, bandwidth=10.0)[0])
@@ -149,8 +150,9 @@ def iterate(
     variant: Any,
     progress: bool | None = None,
 ) -> IterativePath:
-    """Any score whose graph comes from X, on the engine's terms: `options` are those of the
-    method's core.
+    """Run the iterative selection with any score that builds its graph from X.
+
+    `options` are the options of the core of the method.
     """
     check_method(method)
     n_dropped = dropped_per_round(step, table.n_features)
@@ -160,30 +162,30 @@ def iterate(
         or int(variant) not in VARIANTS
     ):
         raise InputError(
-            must_be("variant", "1 (what is dropped is gone) or 2 (it may come back)", variant)
+            must_be("variant", "1 (dropped features never return) or 2 (they may return)", variant)
         )
     large_is_good = method.large_is_good(options)
     tracker, repeated = Tracker(table), RoundWarnings()
-    everyone = np.arange(table.n_features)
-    all_features = table.take_columns(everyone) if variant == 2 else table
+    all_columns = np.arange(table.n_features)
+    full_table = table.take_columns(all_columns) if variant == 2 else table
     estimates = (
         LaplacianEstimates(table, tracker, options)
         if LaplacianEstimates.suit(table, method)
         else None
     )
-    current, survived, dropped, rounds = everyone, everyone, [], []
+    current, survived, dropped, rounds = all_columns, all_columns, [], []
     with Progress("dropping features", progress) as shown, one_product_thread():
         while True:
             tracker.follow(current)
-            scored = current if variant == 1 else everyone
+            scored = current if variant == 1 else all_columns
             size = max(len(current) - n_dropped, n_features_to_select)
             with repeated.round():
                 certain = None
                 if estimates is not None and size > n_features_to_select:
                     certain = _certain_estimate(estimates, scored, size, ordered=variant == 1)
                 if certain is None:
-                    judged = table.take_columns(current) if variant == 1 else all_features
-                    result = method.core(judged.within(tracker), known, **options)
+                    part = table.take_columns(current) if variant == 1 else full_table
+                    result = method.core(part.within(tracker), known, **options)
                     by_score = best_first(result.values, large_is_good=large_is_good)
                 else:
                     result, by_score = (
@@ -199,13 +201,13 @@ def iterate(
             if size == n_features_to_select:
                 break
     repeated.give()
-    # What was dropped later is better; in variant 2 the last round has scored everything.
+    # Features that were dropped later rank higher. In variant 2 the last round scored all features.
     order = np.concatenate([survived, *(dropped[::-1] if variant == 1 else dropped[-1:])])
     return IterativePath(order, tuple(rounds), result)
 
 
 def last_scores(path: IterativePath, n_features: int) -> Floats:
-    """The score of each feature in the last round that scored it."""
+    """Return the score of each feature in the last round that scored it."""
     scores = np.full(n_features, np.nan)
     for stage in path.rounds:
         scores[stage.scored] = stage.scores
@@ -215,25 +217,32 @@ def last_scores(path: IterativePath, n_features: int) -> Floats:
 def _certain_estimate(
     estimates: LaplacianEstimates, scored: Integers, size: int, *, ordered: bool
 ) -> Estimate | None:
-    """Estimated scores, if it is certain which features the round drops, and (if `ordered`) in
-    which order.
+    """Return estimated scores if they determine with certainty which features to drop.
+
+    If `ordered`, the order of these features must be certain as well. Otherwise return None.
     """
     estimate = estimates.of(scored)
     return estimate if estimate is not None and estimate.is_certain(size, ordered=ordered) else None
 
 
 def check_method(method: Method) -> None:
-    """Only a score that looks for neighbours in X changes when features leave."""
+    """Raise an error if the score does not use neighbours in X.
+
+    Such a score does not change when features are dropped.
+    """
     if not method.reads_neighbors:
         able = ", ".join(name for name, other in METHODS.items() if other.reads_neighbors)
         raise InputError(
-            f"method {method.name!r} builds no graph from X, so that dropping features changes "
-            f"nothing; choose one of: {able}."
+            f"method {method.name!r} builds no graph from X, so dropping features does not change "
+            f"its scores; choose one of: {able}."
         )
 
 
 def dropped_per_round(step: Any, n_features: int) -> int:
-    """A count as it is; a fraction of all features, rounded down, but at least one."""
+    """Return the number of features to drop per round.
+
+    A fraction refers to all features. It is rounded down, but at least one feature is dropped.
+    """
     if isinstance(step, Integral) and not isinstance(step, bool) and int(step) >= 1:
         return int(step)
     if isinstance(step, Real) and not isinstance(step, bool | Integral) and 0 < float(step) < 1:

@@ -1,10 +1,9 @@
-"""What the labelled samples say of all others by way of a straight line: ridge regression on all
-columns.
+"""Prediction of labels or targets for all samples by ridge regression on all columns.
 
-A prediction for every sample is a better thing to explain than the few labels themselves: columns
-that reproduce it stand for what all columns together know of the labels, and there are as many
-values of it as samples, so that little can be fitted by chance. How far it can be trusted is
-measured on labels that were left out one at a time.
+The default search explains these predictions instead of the few labels themselves. Columns that
+reproduce the predictions contain the information that all columns together have about the labels.
+There is a prediction for every sample, so chance fits are unlikely. The skill of the predictions is
+measured by leaving out one label at a time.
 """
 
 from __future__ import annotations
@@ -20,23 +19,23 @@ from graphsieve.table.blocks import Block
 from graphsieve.table.centered import centered_parts
 from graphsieve.table.columns import Table
 
-PENALTIES = 10.0 ** np.arange(-6, 2.1, 0.5)  # times the largest eigenvalue
-# Samples to learn from, if there are more columns than that as well: the time grows with the third
-# power
+PENALTIES = 10.0 ** np.arange(-6, 2.1, 0.5)  # relative to the largest eigenvalue
+# Maximum number of training samples if there are also more columns than this. The time grows with
+# the third power of the smaller number.
 MOST_LABELED = 1024
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is predicted of every sample, and how well it would have predicted what is known.
+    """Predictions for all samples, and their skill.
 
     Attributes
     ----------
     values : array of shape (n_samples, n_outputs)
-        Class indicators, probabilities or the target, each with mean zero.
+        Predicted class indicators, probabilities or target values. Each column has mean zero.
     skill : float
-        From 0 (no better than a guess) to 1: for classes Cohen's κ, for a target R², of labels that
-        were left out one at a time.
+        How well held-out labels are predicted, from 0 (no better than chance) to 1. It is Cohen's κ
+        for classes and R² for a target, with one label held out at a time.
     """
 
     values: Floats
@@ -44,8 +43,10 @@ class Prediction:
 
 
 def predicted(table: Table, known: Supervision) -> Prediction | None:
-    """Ridge regression from the labelled samples to all; None where neither labels nor targets
-    nor probabilities are known.
+    """Predict all samples by ridge regression on the labelled samples.
+
+    The result is None if the supervision is not sufficient: it must contain labels, targets or
+    probabilities for at least 3 samples, they must not all be equal, and some column must vary.
     """
     outputs, rows = _outputs(known)
     if len(rows) < 3:
@@ -74,20 +75,20 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
 
 
 def _most_labeled(table: Table) -> int:
-    """From how many labelled samples to learn."""
+    """Return the maximum number of labelled samples for training."""
     if table.n_features > MOST_LABELED:
         return MOST_LABELED
     return max(MOST_LABELED, table.most_held // table.n_features)
 
 
 def _outputs(known: Supervision) -> tuple[Floats, Integers]:
-    """What is to be predicted of the samples of which it is known, and which samples those are."""
+    """Return the values to predict on the labelled samples, and the numbers of these samples."""
     if known.probabilities is not None:
         return known.label_probabilities(), np.arange(len(known))
     if known.targets is not None:
         rows = np.flatnonzero(~np.isnan(known.targets))
         target = _of_size_one(known.targets[rows])
-        # The offset leaves after the size: else it might overflow
+        # The target is scaled before it is shifted, because the shift could overflow.
         return _of_size_one(target - target[:1])[:, None], rows
     rows = np.flatnonzero(known.codes >= 0)
     return (known.codes[rows][:, None] == np.unique(known.codes[rows])).astype(np.float64), rows
@@ -98,20 +99,23 @@ def _of_size_one(values: Floats) -> Floats:
 
 
 def _spread_over_classes(outputs: Floats) -> Integers:
-    """The labelled in an order in which every stretch has its share of every class, or of low
-    and high targets.
+    """Return the labelled samples sorted by class or by target value.
+
+    Evenly spaced positions in this order then represent all classes, or low and high targets.
     """
     return np.lexsort((outputs[:, 0], outputs.argmax(axis=1))).astype(np.int64)
 
 
 def _of_rows(part: Floats, rows: Integers) -> Floats:
-    chosen = part[rows] - part[rows[0]]  # so that a column without differences here is exactly zero
-    return np.asarray(chosen - chosen.mean(axis=0))
+    # The first row is subtracted, so that a column that is constant on these rows is exactly zero.
+    shifted = part[rows] - part[rows[0]]
+    return np.asarray(shifted - shifted.mean(axis=0))
 
 
 def _left_singular(table: Table, rows: Integers) -> tuple[Floats, Floats]:
-    """Left singular vectors and squared singular values of the labelled samples, by way of the
-    smaller product.
+    """Return the left singular vectors and squared singular values of the labelled samples.
+
+    They follow from the smaller of the two product matrices.
     """
     if len(rows) <= table.n_features:
         kernel = np.zeros((len(rows), len(rows)))
@@ -139,7 +143,7 @@ def _kernel(block: Block, *, top: int, rows: Integers) -> Floats:
 
 
 def _predictions(block: Block, *, top: int, rows: Integers, inner: Floats) -> Floats:
-    """What the columns of a block add to the predictions of all samples."""
+    """Return the contribution of the columns of a block to the predictions of all samples."""
     total = np.zeros((block.n_samples, inner.shape[1]))
     for _, part in centered_parts(block, top):
         total += part @ (_of_rows(part, rows).T @ inner)
@@ -147,8 +151,9 @@ def _predictions(block: Block, *, top: int, rows: Integers, inner: Floats) -> Fl
 
 
 def best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float, Floats]:
-    """The penalty with the least squared error on labels left out one at a time, and those
-    predictions; in closed form.
+    """Return the penalty with the smallest leave-one-out error, and its leave-one-out predictions.
+
+    Both have a closed form.
     """
     inner, best = left.T @ centered, None
     for penalty in PENALTIES * squares.max():
@@ -166,14 +171,14 @@ def _skill(outputs: Floats, left_out: Floats, *, classes: bool) -> float:
     centered = outputs - outputs.mean(axis=0)
     if not classes:
         n = len(outputs)
-        # The mean of the others, too, is one of those left out
-        of_the_mean = float(((centered * n / (n - 1)) ** 2).sum())
-        return float(np.clip(1 - ((centered - left_out) ** 2).sum() / of_the_mean, 0.0, 1.0))
-    true, said = outputs.argmax(axis=1), (left_out + outputs.mean(axis=0)).argmax(axis=1)
+        # The baseline is the mean of the other samples, so it also leaves one sample out.
+        baseline = float(((centered * n / (n - 1)) ** 2).sum())
+        return float(np.clip(1 - ((centered - left_out) ** 2).sum() / baseline, 0.0, 1.0))
+    true, guess = outputs.argmax(axis=1), (left_out + outputs.mean(axis=0)).argmax(axis=1)
     n_classes = outputs.shape[1]
     by_chance = (
-        float(np.bincount(true, minlength=n_classes) @ np.bincount(said, minlength=n_classes))
+        float(np.bincount(true, minlength=n_classes) @ np.bincount(guess, minlength=n_classes))
         / len(true) ** 2
     )
-    right = float((true == said).mean())
+    right = float((true == guess).mean())
     return max(0.0, (right - by_chance) / (1 - by_chance)) if by_chance < 1 else 0.0

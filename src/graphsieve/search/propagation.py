@@ -1,16 +1,16 @@
-"""From a few known labels to class probabilities of all samples: the harmonic function of a graph
-over the samples.
+"""Label propagation: class probabilities of all samples from a few labels.
 
-The value of an unlabelled sample is the weighted mean of its neighbours' values; that of a labelled
-one is its label. In other words: the probability that a random walk from the sample meets a label
+The probabilities are the harmonic function of a graph of the samples. The value of an unlabelled
+sample is the weighted mean of the values of its neighbours. The value of a labelled sample is its
+label. Equivalently, the value is the probability that a random walk from the sample reaches a label
 of the class before any other label.
 
-At the bandwidths that the literature advises, the system of equations is singular in float64,
-because a group of close samples leaves itself with a probability of 1e-30 or 1e-3000. So a solution
-by factorization or iteration counts only with a proof of its accuracy. Otherwise nodes are
-eliminated one at a time (the star-mesh transform), which takes only sums, products and quotients of
-positive numbers and so loses no digit (Grassmann, Taksar, Heyman 1985); each weight has an integer
-exponent of its own.
+At the bandwidths that the literature recommends, the system of equations is singular in float64. A
+random walk leaves a group of close samples with a probability of only 1e-30 or 1e-3000. A solution
+by factorization or iteration is therefore accepted only with a proof of its accuracy. Otherwise the
+nodes are eliminated one at a time (the star-mesh transform). This uses only sums, products and
+quotients of positive numbers and therefore loses no digits (Grassmann, Taksar, Heyman 1985). Each
+weight is stored with a separate integer exponent.
 """
 
 from __future__ import annotations
@@ -39,42 +39,44 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 
-LARGEST_COMPLETE = 2**31  # bytes that the arrays of a complete graph may take
-DENSE_UP_TO = 2_000  # unlabelled samples of a neighbour graph that are solved as a dense matrix
-# … that are solved by a sparse factorization where iteration fails; more would fill the memory
+LARGEST_COMPLETE = 2**31  # maximum size of the arrays of a complete graph, in bytes
+DENSE_UP_TO = 2_000  # unlabelled samples up to which a neighbour graph is solved as a dense matrix
+# Unlabelled samples up to which a sparse factorization is tried if the iteration fails. More would
+# need too much memory.
 FACTORS_UP_TO = 20_000
-# The reciprocal condition number that proves a dense solution to 1e-10
+# Reciprocal condition number that proves an accuracy of 1e-10 for a dense solution.
 CERTAIN_CONDITION = 16 * np.finfo(np.float64).eps / 1e-10
-PROVEN = 1e-9  # the bound on the error of a probability that a sparse solution must prove
-# a probability to leave a pair of samples; below it no solution in float64 can be proven
+PROVEN = 1e-9  # required upper bound of the error of a probability in a sparse solution
+# If the probability of leaving a pair of samples is smaller, no solution in float64 can be proven.
 HOPELESS = 1e-8
 REFINEMENTS = 4
-RESIDUAL = 1e-14  # of a probability, at which conjugate gradients stop
+RESIDUAL = 1e-14  # residual of a probability at which the conjugate gradients stop
 MOST_ITERATIONS = 500
 ITERATIONS_BETWEEN_CHECKS = 10
-LARGEST_EXPONENT = 2.0**48  # of a weight; paths of 2,000 such edges still fit an integer
-ABSENT = -(2**61)  # the exponent of a weight that is zero
-CACHED_ELEMENTS = 2**15  # numbers in a temporary array that stays in the cache of a processor
+LARGEST_EXPONENT = 2.0**48  # of a weight; a path of 2,000 such edges still fits an int64
+ABSENT = -(2**61)  # exponent of a weight of zero
+CACHED_ELEMENTS = 2**15  # size of a temporary array that fits into the processor cache
 LOG2_E = 1.4426950408889634
 
 
 @dataclass(frozen=True)
 class Propagation:
-    """Class probabilities of all samples, and the graph they were made with.
+    """Class probabilities of all samples, and the parameters of the graph.
 
     Attributes
     ----------
     probabilities : array of shape (n_samples, n_classes)
-        Rows sum to one; a class without a labelled sample has none.
+        Class probabilities. Each row sums to one. A class without labelled samples has the
+        probability zero.
     confidence : array of shape (n_samples,)
-        (c · max − 1) / (c − 1) for c classes that occur: 0 where all are equally probable, 1 where
-        one is certain.
+        (c · max − 1) / (c − 1) for the c classes that occur, where max is the largest probability.
+        It is 0 if all classes are equally probable, and 1 if one class is certain.
     bandwidth : float
-        The t of the weights exp(−d²/t).
+        Bandwidth t of the weights exp(−d²/t).
     n_neighbors : int or None
-        As used; None is the complete graph.
+        Number of neighbours that was used; None for the complete graph.
     unreached : array of bool of shape (n_samples,)
-        Samples in components of the graph without any label.
+        Whether the sample is in a component of the graph without any label.
     """
 
     probabilities: Floats
@@ -97,30 +99,31 @@ class _Edges:
 def harmonic_labels(
     X: Any, y: ArrayLike, *, n_neighbors: int | None = None, bandwidth: float | str = "auto"
 ) -> Floats:
-    """Class probabilities of all samples by the harmonic function over a graph of the samples.
+    """Compute class probabilities of all samples by the harmonic function of a graph.
 
-    With weights w_ij = exp(−‖x_i − x_j‖²/t) and P_ij = w_ij / Σ_k w_ik, the unlabelled rows solve
-    F_u = P_uu F_u + P_ul Y_l; the labelled rows are their labels.
+    The nodes of the graph are the samples. With the weights w_ij = exp(−‖x_i − x_j‖²/t) and
+    P_ij = w_ij / Σ_k w_ik, the probabilities F_u of the unlabelled samples solve
+    F_u = P_uu F_u + P_ul Y_l. Each labelled sample has probability 1 for its label.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        The samples.
+        The features. They are not rescaled.
     y : array of shape (n_samples,)
-        Class labels; −1, None and NaN mark the unknown ones.
+        Class labels; −1, None or NaN for unlabelled samples.
     n_neighbors : int or None
-        Samples are linked if either is among the k nearest of the other; None links everyone with
-        everyone, as in the paper.
+        Number of neighbours per sample. Two samples are linked if either is among the nearest
+        neighbours of the other. With None, all samples are linked with each other, as in the paper.
     bandwidth : float or "auto"
-        The t of the weights. ``"auto"`` is (d0/3)², where d0 is the shortest edge of the minimum
-        spanning tree that joins groups of different labels when edges are added by length; edges of
-        length zero do not count.
+        Bandwidth t of the weights. With ``"auto"``, it is (d0/3)². Here d0 is the length of the
+        first edge that joins groups of different labels when the edges of the minimum spanning tree
+        are added by increasing length. Edges of length zero are ignored.
 
     Returns
     -------
-    array of shape (n_samples, n_classes)
-        Probabilities, one column per class in sorted order. Samples without any path to a label get
-        equal probabilities and a warning.
+    probabilities : array of shape (n_samples, n_classes)
+        Class probabilities, with one column per class in sorted order. Samples without a path to a
+        label get equal probabilities, with a warning.
 
     References
     ----------
@@ -130,8 +133,8 @@ def harmonic_labels(
 
     Examples
     --------
-    On a path of four samples a random walk from the second meets the first before the last in two
-    of three cases:
+    The four samples form a path. A random walk from the second sample reaches the first before the
+    last with probability 2/3:
 
     >>> harmonic_labels([[0.0], [1.0], [2.0], [3.0]], ["a", None, None, "b"], n_neighbors=1)
     array([[1.        , 0.        ],
@@ -152,8 +155,9 @@ def harmonic_labels(
 def propagate(
     table: Table, known: Supervision, *, n_neighbors: int | None, bandwidth: float | None
 ) -> Propagation:
-    """The harmonic function of the known labels; `n_neighbors` None is the complete graph,
-    `bandwidth` None the automatic one.
+    """Compute the harmonic function of the known labels.
+
+    If `n_neighbors` is None, the graph is complete. If `bandwidth` is None, it is estimated.
     """
     codes = known.codes
     present = np.unique(codes[codes >= 0])
@@ -163,13 +167,13 @@ def propagate(
             "label some samples."
         )
     k = None if n_neighbors is None else capped_neighbors(n_neighbors, table.n_samples)
-    # Codes that count only the classes that occur
+    # Class codes without gaps, counting only the classes that occur.
     columns = np.full(table.n_samples, -1, dtype=np.int64)
     columns[codes >= 0] = np.searchsorted(present, codes[codes >= 0])
     if len(present) == 1:
         warn(
-            f"all known labels are of class {quoted(known.classes[present[0]])}: every sample is "
-            "given to it with certainty."
+            f"all known labels are of class {quoted(known.classes[present[0]])}, so every sample "
+            "gets this class with probability 1."
         )
         used, unreached = (
             1.0 if bandwidth is None else bandwidth,
@@ -193,8 +197,9 @@ def _confidence(shares: Floats) -> Floats:
 def _shares(
     table: Table, codes: Integers, k: int | None, bandwidth: float | None
 ) -> tuple[Floats, float, Booleans]:
-    """Probabilities of the classes that occur, the bandwidth, and who is in a component without
-    a label.
+    """Return the probabilities of the classes that occur, the bandwidth, and the unreached samples.
+
+    Unreached samples are in a component of the graph without any label.
     """
     rows, exponent = table.rows
     edges = None
@@ -206,18 +211,17 @@ def _shares(
     shares, unreached, raised, deviation = _solved(rows, edges, codes, width)
     if deviation > PROVEN:
         warn(
-            "the labels could not be propagated with certainty at any bandwidth: "
-            f"probabilities sum to one only within {deviation:.1g}; link more samples by a "
-            "larger ",
+            "the labels could not be propagated accurately at any bandwidth, because the "
+            f"probabilities sum to one only within {deviation:.1g}; use a larger ",
             parameter("n_neighbors"),
-            ", or label more.",
+            " or label more samples.",
         )
         used *= raised
     elif raised > 1:
         warn(
-            f"at bandwidth {used:.3g} groups of close samples leave each other too rarely for "
-            f"float64; the labels are those at bandwidth {used * raised:.3g}, {raised:.0f} times "
-            "that, the first at which their accuracy could be shown."
+            f"at bandwidth {used:.3g} the links between groups of close samples are too weak for "
+            f"float64; the bandwidth was multiplied by {raised:.0f}, to {used * raised:.3g}, so "
+            "that the accuracy of the labels could be proven."
         )
         used *= raised
     if unreached.any():
@@ -233,27 +237,27 @@ def _shares(
 def _solved(
     rows: Any, edges: _Edges | None, codes: Integers, width: float
 ) -> tuple[Floats, Booleans, float, float]:
-    """Probabilities of the classes, who is in a component without a label; by how much the width
-    was raised, and the error.
+    """Return the class probabilities, the unreached samples, the width factor and the error.
 
-    `edges` None is the complete graph.
+    The width factor is the factor by which the width was raised. If `edges` is None, the graph is
+    complete.
     """
     n_classes = int(codes.max()) + 1
     shares = np.full((len(codes), n_classes), 1.0 / n_classes)
     shares[codes >= 0] = np.eye(n_classes)[codes[codes >= 0]]
     unreached = np.zeros(len(codes), dtype=bool) if edges is None else _without_label(edges, codes)
-    asked = np.flatnonzero((codes < 0) & ~unreached)
+    unlabeled = np.flatnonzero((codes < 0) & ~unreached)
     raised, deviation = 1.0, 0.0
-    if len(asked) and edges is None:
-        shares[asked] = _as_probabilities(_complete_shares(rows, codes, asked, width))
-    elif len(asked) and edges is not None:
-        solved, raised = _sparse_shares(edges, codes, asked, width)
-        shares[asked], deviation = _as_probabilities(solved.values), solved.deviation
+    if len(unlabeled) and edges is None:
+        shares[unlabeled] = _as_probabilities(_complete_shares(rows, codes, unlabeled, width))
+    elif len(unlabeled) and edges is not None:
+        solved, raised = _sparse_shares(edges, codes, unlabeled, width)
+        shares[unlabeled], deviation = _as_probabilities(solved.values), solved.deviation
     return shares, unreached, raised, deviation
 
 
 def _as_probabilities(values: Floats) -> Floats:
-    """Take off what rounding put beyond 0 and 1, and make rows sum to one."""
+    """Clip rounding errors beyond 0 and 1, and scale the rows to sum to one."""
     clipped = np.clip(values, 0.0, 1.0)
     total = clipped.sum(axis=1, keepdims=True)
     return np.where(total > 0, clipped / np.where(total > 0, total, 1.0), 1.0 / values.shape[1])
@@ -264,8 +268,8 @@ def _check_memory(n_unlabeled: int) -> None:
     if needed > LARGEST_COMPLETE:
         raise InputError(
             f"a complete graph of {n_unlabeled} unlabelled samples needs about "
-            f"{needed / 2**30:.1f} GiB, more than the {LARGEST_COMPLETE / 2**30:.0f} "
-            "GiB that are allowed; link neighbours only with ",
+            f"{needed / 2**30:.1f} GiB, more than the limit of {LARGEST_COMPLETE / 2**30:.0f} "
+            "GiB; link only neighbours with ",
             keyword("n_neighbors"),
             ".",
         )
@@ -281,7 +285,7 @@ def _neighbor_edges(rows: Any, k: int) -> _Edges:
 
 
 def _without_label(edges: _Edges, codes: Integers) -> Booleans:
-    """Samples in components without any label."""
+    """Whether each sample is in a component without any label."""
     _, component = _components(len(codes), edges.first, edges.second)
     labeled = np.bincount(component, weights=codes >= 0) > 0
     return np.asarray(~labeled[component])
@@ -294,19 +298,19 @@ def _components(n: int, first: Integers, second: Integers) -> tuple[int, Integer
 
 
 def _distances_from(rows: Any, sample: int) -> Floats:
-    """Squared distances of one sample to all, from explicit differences."""
+    """Squared distances from one sample to all samples, computed from explicit differences."""
     if sp.issparse(rows):
         return squared_distances(rows, np.full(rows.shape[0], sample), np.arange(rows.shape[0]))
     return np.asarray(cdist(rows[sample : sample + 1], rows, "sqeuclidean")[0])
 
 
-# ---- the bandwidth
+# ---- The bandwidth
 
 
 def _bandwidth(
     rows: Any, exponent: int, edges: _Edges | None, codes: Integers, bandwidth: float | None
 ) -> tuple[float, float]:
-    """The bandwidth in units of the scaled rows and in those of X."""
+    """Return the bandwidth in the units of the scaled rows and in the units of X."""
     with np.errstate(over="ignore", under="ignore"):
         if bandwidth is not None:
             return float(np.ldexp(bandwidth, -2 * exponent)), bandwidth
@@ -322,11 +326,12 @@ def _bandwidth(
 
 
 def first_length_between_labels(tree: _Edges, codes: Integers) -> float | None:
-    """The squared length of the first edge longer than zero that joins groups of different labels,
-    by increasing length.
+    """Return the squared length of the first edge that joins groups of different labels.
 
-    That is the smallest length up to which edges connect two samples of different labels that those
-    of length zero do not; so ties make no difference, and it can be found by bisection.
+    Edges are added by increasing length, and edges of length zero are ignored. The result is the
+    smallest length for which the edges up to this length connect two samples of different labels
+    that the edges of length zero do not connect. Ties therefore have no influence, and the length
+    can be found by bisection. The result is None if no edge joins different labels.
     """
     _, copies = _components(
         len(codes), tree.first[tree.squared == 0], tree.second[tree.squared == 0]
@@ -344,13 +349,11 @@ def first_length_between_labels(tree: _Edges, codes: Integers) -> float | None:
 
 
 def _joins_labels(first: Integers, second: Integers, copies: Integers, codes: Integers) -> bool:
-    """Whether some component holds two samples of different labels that are not copies of each
-    other.
-    """
+    """Whether a component contains two samples of different labels that are not copies."""
     n_components, component = _components(len(codes), first, second)
     labeled = codes >= 0
-    # A component with labels at two different places has such a pair if it has two different
-    # labels, wherever they are.
+    # A component with labelled samples at two different positions has such a pair if and only if it
+    # has two different labels. Their positions do not matter.
     places = np.unique(component[labeled] * len(codes) + copies[labeled]) // len(codes)
     labels = np.unique(component[labeled] * len(codes) + codes[labeled]) // len(codes)
     several_places = np.bincount(places, minlength=n_components) > 1
@@ -359,8 +362,9 @@ def _joins_labels(first: Integers, second: Integers, copies: Integers, codes: In
 
 
 def _complete_tree(rows: Any) -> _Edges:
-    """The minimum spanning tree of the complete graph by Prim's algorithm, a row of distances at
-    a time.
+    """Return the minimum spanning tree of the complete graph.
+
+    Prim's algorithm needs only one row of distances at a time.
     """
     n = rows.shape[0]
     outside = np.ones(n, dtype=bool)
@@ -377,8 +381,9 @@ def _complete_tree(rows: Any) -> _Edges:
 
 
 def _sparse_tree(edges: _Edges, n: int) -> _Edges:
-    """The minimum spanning forest of a graph."""
-    # SciPy takes a length of zero for no edge, so edges are known by their rank, from 1.
+    """Return the minimum spanning forest of a graph."""
+    # SciPy interprets a length of zero as no edge. The ranks of the edges, from 1, replace their
+    # lengths.
     order = np.argsort(edges.squared, kind="stable")
     rank = np.empty(len(order))
     rank[order] = np.arange(1, len(order) + 1)
@@ -388,8 +393,9 @@ def _sparse_tree(edges: _Edges, n: int) -> _Edges:
 
 
 def _steepness(width: float, largest: float) -> float:
-    """The factor from a squared distance to the binary logarithm of a weight, limited where
-    nothing changes any more.
+    """Return the factor from a squared distance to the binary logarithm of a weight.
+
+    The factor is limited, because beyond the limit the probabilities no longer change.
     """
     if largest == 0:
         return 0.0
@@ -397,56 +403,58 @@ def _steepness(width: float, largest: float) -> float:
         return -min(float(np.divide(LOG2_E, width)), LARGEST_EXPONENT / largest)
 
 
-# ---- dense graphs
+# ---- Dense graphs
 
 
-def _complete_shares(rows: Any, codes: Integers, asked: Integers, width: float) -> Floats:
+def _complete_shares(rows: Any, codes: Integers, unlabeled: Integers, width: float) -> Floats:
     n_classes = int(codes.max()) + 1
     members = [np.flatnonzero(codes == code) for code in range(n_classes)]
-    # No two samples are farther apart than twice the distance of the farthest from the first.
+    # No distance exceeds twice the largest distance from the first sample.
     factor = _steepness(width, 4 * float(_distances_from(rows, 0).max()))
-    logarithms = np.empty((len(asked), n_classes + len(asked)))
-    for place, sample in enumerate(asked):
+    logarithms = np.empty((len(unlabeled), n_classes + len(unlabeled)))
+    for place, sample in enumerate(unlabeled):
         to_all = factor * _distances_from(rows, int(sample))
-        logarithms[place, n_classes:] = to_all[asked]
+        logarithms[place, n_classes:] = to_all[unlabeled]
         logarithms[place, n_classes + place] = -np.inf
         logarithms[place, :n_classes] = [_log_sum(to_all[of_class]) for of_class in members]
     return solve_dense(logarithms, n_classes)
 
 
 def _log_sum(logarithms: Floats) -> float:
-    """log2 Σ 2**x."""
+    """Return log2 Σ 2**x."""
     top = logarithms.max()
     with np.errstate(under="ignore"):
         return float(top + np.log2(np.exp2(logarithms - top).sum()))
 
 
 def solve_dense(logarithms: Floats, n_classes: int) -> Floats:
-    """The harmonic function of a dense graph of unlabelled samples.
+    """Compute the harmonic function of a dense graph of unlabelled samples.
 
     Parameters
     ----------
     logarithms : array of shape (n_unlabeled, n_classes + n_unlabeled)
-        Binary logarithms of the weights to each class and to each other, which are symmetric; −∞
-        where there is no edge. Every sample must have a path to a class.
+        Binary logarithms of the weights, first to each class and then to each unlabelled sample.
+        The weights between samples are symmetric. The value is −∞ if there is no edge. Every sample
+        must have a path to a class.
     n_classes : int
-        How many columns are classes.
+        Number of columns for classes.
     """
     found = by_factorization(logarithms, n_classes)
     return by_elimination(logarithms, n_classes) if found is None else found
 
 
 def by_factorization(logarithms: Floats, n_classes: int) -> Floats | None:
-    """Solve (I − P_uu) F = P_ul Y by LU; None where the condition number does not prove the
-    result.
+    """Solve (I − P_uu) F = P_ul Y by LU factorization.
+
+    The result is None if the condition number does not prove its accuracy.
     """
     weights = np.exp2(logarithms - logarithms.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
     system = -weights[:, n_classes:]
     np.fill_diagonal(system, 1.0)
-    # The transpose of a C array is the Fortran array that LAPACK overwrites; it is dominated by its
-    # diagonal in every column, so that pivoting changes nothing. Its 1-norm is the largest sum of a
-    # row: the one that bounds every single probability.
+    # The transpose of a C array is a Fortran array, which LAPACK can overwrite. In every column the
+    # diagonal dominates, so pivoting changes nothing. The 1-norm of the transpose is the largest
+    # row sum of the system. This norm bounds the error of each single probability.
     norm = float(np.abs(system).sum(axis=1).max())
     factors, pivots, failed = lapack.dgetrf(system.T, overwrite_a=True)
     if failed:
@@ -459,13 +467,13 @@ def by_factorization(logarithms: Floats, n_classes: int) -> Floats | None:
 
 
 def by_elimination(logarithms: Floats, n_classes: int) -> Floats:
-    """Eliminate the samples from the last to the first, then walk back; exact to rounding whatever
-    the weights.
+    """Eliminate the samples from last to first, then substitute back.
 
-    Without sample k, its neighbours i and j are linked by w_ik w_kj / Σ_l w_kl in addition. The sum
-    leaves out what leads back to k itself, so nothing is ever subtracted. A weight is mantissa ·
-    2**exponent with an exponent of any size. Each row is overwritten by the probabilities to go
-    from its sample to the classes and to the samples before it: all that is needed from then on.
+    The result is exact up to rounding for any weights. When sample k is eliminated, the weight
+    between its neighbours i and j grows by w_ik w_kj / Σ_l w_kl. The sum excludes loops at k, so
+    nothing is ever subtracted. A weight is mantissa · 2**exponent with an exponent of any size.
+    Each row is overwritten by the probabilities of moving from its sample to the classes and to the
+    samples before it. Nothing else is needed afterwards.
     """
     n = len(logarithms)
     mantissa, exponent = _split(logarithms)
@@ -476,7 +484,7 @@ def by_elimination(logarithms: Floats, n_classes: int) -> Floats:
         rows_at_once = max(1, CACHED_ELEMENTS // (n_classes + i))
         for start in range(i + 1, n, rows_at_once):
             gone = slice(start, start + rows_at_once)
-            # Weights are symmetric: what leads from i to k is what led from k to i.
+            # The weights are symmetric, so the weight from i to k equals the weight from k to i.
             to_gone = mantissa[gone, n_classes + i] * degree[gone]
             to_gone_exponent = exponent[gone, n_classes + i] + degree_exponent[gone]
             detour_exponents = exponent[gone, here] + to_gone_exponent[:, None]
@@ -494,14 +502,14 @@ def by_elimination(logarithms: Floats, n_classes: int) -> Floats:
     solution = np.empty((n, n_classes))
     for i in range(n):
         powers = np.maximum(exponent[i, : n_classes + i], -2000).astype(np.intc)
-        # What underflows here is no probability
+        # Probabilities that underflow here are negligible.
         shares = np.ldexp(mantissa[i, : n_classes + i], powers)
         solution[i] = shares[:n_classes] + shares[n_classes:] @ solution[:i]
     return solution
 
 
 def _split(logarithms: Floats) -> tuple[Floats, Integers]:
-    """Mantissas from 1 to 2 and exponents of the weights whose binary logarithms are given."""
+    """Return mantissas from 1 to 2 and exponents for the given binary logarithms of weights."""
     absent = np.isneginf(logarithms)
     mantissa = np.where(absent, 0.0, logarithms)
     exponent = np.floor(mantissa)
@@ -513,8 +521,9 @@ def _split(logarithms: Floats) -> tuple[Floats, Integers]:
 
 
 def _add(mantissa: Floats, exponent: Integers, more: Floats, more_exponent: Integers) -> None:
-    """Add weights to weights in place, spoiling the second; mantissas may grow: sums of a few
-    thousand are far from overflow.
+    """Add weights to weights in place. The second operand is overwritten.
+
+    The mantissas may grow, but sums of a few thousand terms are far from overflow.
     """
     top = np.maximum(exponent, more_exponent)
     exponent -= top
@@ -526,11 +535,10 @@ def _add(mantissa: Floats, exponent: Integers, more: Floats, more_exponent: Inte
 
 
 def _powers_of_two(exponent: Integers) -> Floats:
-    """2**exponent for exponents up to zero, made in place; those below −1000 are of no weight and
-    count as −1000.
+    """Compute 2**exponent in place, for exponents of at most zero.
 
-    An exponent plus 1023, moved to the upper bits, is the float64 itself: several times faster than
-    ldexp.
+    Exponents below −1000 are negligible and count as −1000. An exponent plus 1023, shifted to the
+    upper bits, is the float64 itself. This is several times faster than ldexp.
     """
     np.maximum(exponent, -1000, out=exponent)
     exponent += 1023
@@ -538,19 +546,17 @@ def _powers_of_two(exponent: Integers) -> Floats:
     return exponent.view(np.float64)
 
 
-# ---- sparse graphs
+# ---- Sparse graphs
 
 
 def _sparse_shares(
-    edges: _Edges, codes: Integers, asked: Integers, width: float
+    edges: _Edges, codes: Integers, unlabeled: Integers, width: float
 ) -> tuple[_Attempt, float]:
-    """Probabilities of the samples in question, and the factor by which the width had to be
-    raised to find them.
-    """
+    """Return the probabilities of the given samples, and the factor that raised the width."""
     n_classes = int(codes.max()) + 1
     place = np.full(len(codes), -1, dtype=np.int64)
-    place[asked] = np.arange(len(asked))
-    # Every edge once from each end; only those that start at a sample in question matter.
+    place[unlabeled] = np.arange(len(unlabeled))
+    # Every edge is listed once from each end. Only edges that start at a given sample are used.
     source, target = (
         np.concatenate([edges.first, edges.second]),
         np.concatenate([edges.second, edges.first]),
@@ -563,25 +569,25 @@ def _sparse_shares(
         np.tile(steepness * edges.squared, 2)[chosen],
     )
     to_class = codes[target] >= 0
-    if len(asked) <= DENSE_UP_TO:
-        matrix = np.full((len(asked), n_classes + len(asked)), -np.inf)
+    if len(unlabeled) <= DENSE_UP_TO:
+        matrix = np.full((len(unlabeled), n_classes + len(unlabeled)), -np.inf)
         matrix[source[~to_class], n_classes + place[target[~to_class]]] = logarithms[~to_class]
         key = source[to_class] * n_classes + codes[target[to_class]]
         matrix[:, :n_classes] = _grouped_log_sum(
-            logarithms[to_class], key, len(asked) * n_classes
+            logarithms[to_class], key, len(unlabeled) * n_classes
         ).reshape(-1, n_classes)
         return _Attempt(solve_dense(matrix, n_classes), 0.0), 1.0
     column = np.where(to_class, codes[target], n_classes + place[target])
-    return solve_raised(source, column, logarithms, len(asked), n_classes)
+    return solve_raised(source, column, logarithms, len(unlabeled), n_classes)
 
 
 def solve_raised(
     source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int
 ) -> tuple[_Attempt, float]:
-    """The harmonic function at the given width, or at the first of four, sixteen, … times it where
-    it can be found.
+    """Compute the harmonic function at the given width or at a larger one.
 
-    Once all weights are alike, a larger width changes nothing, and the best that was found must do.
+    If the accuracy cannot be proven, the width is multiplied by 4 until it can. Once all weights
+    are nearly equal, a larger width changes nothing, and the last attempt is returned.
     """
     raised = 1.0
     while True:
@@ -592,7 +598,7 @@ def solve_raised(
 
 
 def _grouped_log_sum(logarithms: Floats, group: Integers, n_groups: int) -> Floats:
-    """log2 Σ 2**x of every group, −∞ for an empty one."""
+    """Return log2 Σ 2**x of each group, −∞ for an empty group."""
     top = np.full(n_groups, -np.inf)
     np.maximum.at(top, group, logarithms)
     total = np.bincount(group, weights=np.exp2(logarithms - top[group]), minlength=n_groups)
@@ -603,8 +609,9 @@ def _grouped_log_sum(logarithms: Floats, group: Integers, n_groups: int) -> Floa
 
 @dataclass(frozen=True)
 class _Walk:
-    """The random walk from n samples: to each other (`inner`, sparse) and to the classes
-    (`outer`); `root` is √degree.
+    """Transition probabilities of the random walk from n samples.
+
+    `inner` (sparse) leads to the other samples and `outer` to the classes. `root` is √degree.
     """
 
     inner: Any
@@ -618,8 +625,10 @@ class _Walk:
 
 @dataclass(frozen=True)
 class _Attempt:
-    """A solution, and how far it may be off: by a proof, or else by how far rows are from
-    summing to one.
+    """A solution with its deviation.
+
+    The deviation is a proven error bound or, without a proof, the largest deviation of a row sum
+    from one.
     """
 
     values: Floats
@@ -629,10 +638,10 @@ class _Attempt:
 def solve_sparse(
     source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int
 ) -> _Attempt:
-    """The harmonic function of a sparse graph of n unlabelled samples.
+    """Compute the harmonic function of a sparse graph of n unlabelled samples.
 
-    Edges lead from `source` to `column`: a class, or `n_classes` + a sample. Each edge between
-    samples is given from both ends.
+    Edges lead from `source` to `column`, which is a class or `n_classes` plus a sample number. Each
+    edge between samples is given from both ends.
     """
     walk = _walk(source, column, logarithms, n, n_classes)
     found = [_Attempt(np.full((n, n_classes), 1.0 / n_classes), np.inf)]
@@ -642,16 +651,17 @@ def solve_sparse(
         solution, bound = refine(walk, attempt(walk))
         if bound <= PROVEN:
             return _Attempt(solution, bound)
-        # Where the bound proves nothing, the sums of the rows still tell: they are 1 in the true
-        # solution, unenforced.
+        # Without a proof, the row sums still indicate the error. They are 1 in the true solution
+        # and are not enforced here.
         deviation = float(np.abs(solution.sum(axis=1) - 1).max())
         found.append(_Attempt(solution, deviation if np.isfinite(deviation) else np.inf))
     return min(found, key=lambda attempt: attempt.deviation)
 
 
 def _rarest_leave(walk: _Walk) -> float:
-    """The smallest probability to leave a pair of samples that are each other's likeliest next
-    step: a walk stays that long.
+    """Return the smallest probability of leaving a pair of mutually most likely next steps.
+
+    A random walk stays in such a pair of samples for about the reciprocal number of steps.
     """
     inner, n = walk.inner, len(walk.root)
     source = np.repeat(np.arange(n), np.diff(inner.indptr))
@@ -665,8 +675,8 @@ def _rarest_leave(walk: _Walk) -> float:
     paired = within[likeliest[likeliest[within]] == within]
     if not len(paired):
         return 1.0
-    # All steps but the likeliest, summed as they are: one minus the likeliest would be zero long
-    # before they are.
+    # The steps other than the likeliest one are added directly. One minus the likeliest step would
+    # round to zero long before this sum does.
     others = inner.data.copy()
     others[order[last[within]]] = 0.0
     leaving = np.bincount(source, weights=others, minlength=n) + walk.outer.sum(axis=1)
@@ -691,11 +701,12 @@ def _walk(source: Integers, column: Integers, logarithms: Floats, n: int, n_clas
 
 
 def refine(walk: _Walk, correction: Callable[[Floats], Floats]) -> tuple[Floats, float]:
-    """The harmonic function by repeated correction, with a bound on the error of any probability.
+    """Compute the harmonic function by repeated correction, with an upper bound of the error.
 
-    With it the mean number of steps h until a walk meets a label is found: (I − P) h = 1. Where (I
-    − P) h ≥ s > 0 and h ≥ 0 hold for the numbers found, no entry of (I − P)⁻¹ r exceeds max|r|
-    max(h) / s; so the residual tells the error, whatever the solver did.
+    The same system also gives the mean number of steps h until a random walk reaches a label:
+    (I − P) h = 1. If the computed h satisfies (I − P) h ≥ s > 0 and h ≥ 0, no entry of (I − P)⁻¹ r
+    exceeds max|r| max(h) / s. The residual r therefore bounds the error of every probability,
+    independently of the solver.
     """
     wanted = np.column_stack([walk.outer, np.ones(len(walk.root))])
     values, bound, smallest = np.zeros_like(wanted), np.inf, np.inf
@@ -703,7 +714,7 @@ def refine(walk: _Walk, correction: Callable[[Floats], Floats]) -> tuple[Floats,
         trial = values + correction(walk.residual(wanted, values))
         residual = walk.residual(wanted, trial)
         largest = float(np.abs(residual[:, :-1]).max())
-        if not largest < smallest / 2:  # no progress, or no number
+        if not largest < smallest / 2:  # no progress, or NaN
             break
         values, smallest, bound = trial, largest, _error_bound(residual, trial)
         if bound <= PROVEN:
@@ -712,8 +723,9 @@ def refine(walk: _Walk, correction: Callable[[Floats], Floats]) -> tuple[Floats,
 
 
 def _error_bound(residual: Floats, values: Floats) -> float:
-    """Infinite where the mean numbers of steps, the last column, are too far from right to prove
-    anything.
+    """Return the error bound of `refine`.
+
+    It is infinite if the mean numbers of steps, in the last column, are too inaccurate for a proof.
     """
     fewest, most = float(values[:, -1].min()), float(values[:, -1].max())
     certain = 1.0 - float(np.abs(residual[:, -1]).max())
@@ -726,37 +738,36 @@ def _error_bound(residual: Floats, values: Floats) -> float:
 def _by_factors(walk: _Walk) -> Callable[[Floats], Floats]:
     system = sp.csc_array(sp.eye_array(len(walk.root)) - walk.inner)
     try:
-        # Rows are dominated by their diagonal: no pivoting is needed, and the ordering can be that
-        # of a symmetric matrix.
+        # The diagonal dominates each row, so no pivoting is needed, and the ordering for symmetric
+        # matrices can be used.
         factors = splu(
             system,
             permc_spec="MMD_AT_PLUS_A",
             diag_pivot_thresh=0.0,
             options={"SymmetricMode": True},
         )
-    except (RuntimeError, MemoryError):  # exactly singular in float64, or too full
+    except (RuntimeError, MemoryError):  # exactly singular in float64, or out of memory
         return lambda residual: np.full_like(residual, np.nan)
     return lambda residual: np.asarray(factors.solve(residual))
 
 
 def by_gradients(walk: _Walk) -> Callable[[Floats], Floats]:
     def correction(residual: Floats) -> Floats:
-        # The probabilities are wanted as exactly as can be; of the mean numbers of steps, a digit
-        # proves enough.
-        reach = np.full(residual.shape[1], RESIDUAL)
-        reach[-1] = 0.1
+        # The probabilities need the best possible accuracy. For the mean numbers of steps, one
+        # digit is enough for the proof.
+        tolerance = np.full(residual.shape[1], RESIDUAL)
+        tolerance[-1] = 0.1
         root = walk.root[:, None]
-        return conjugate_gradients(walk.symmetric, residual * root, reach * root) / root
+        return conjugate_gradients(walk.symmetric, residual * root, tolerance * root) / root
 
     return correction
 
 
 def conjugate_gradients(symmetric: Any, wanted: Floats, allowed: Floats) -> Floats:
-    """Solve (I − S) x = b for all columns of b at once, until no residual exceeds what is allowed;
-    I − S has a unit diagonal.
+    """Solve (I − S) x = b for all columns of b together, until no residual exceeds `allowed`.
 
-    With S = D^-½ W D^-½ these are the conjugate gradients of D − W with its diagonal as
-    preconditioner.
+    I − S has a unit diagonal. With S = D^-½ W D^-½, this is the method of conjugate gradients for
+    D − W with its diagonal as preconditioner.
     """
     values, residual, direction = np.zeros_like(wanted), wanted.copy(), wanted.copy()
     squares, scratch = np.einsum("ij,ij->j", residual, residual), np.empty_like(wanted)
@@ -766,7 +777,7 @@ def conjugate_gradients(symmetric: Any, wanted: Floats, allowed: Floats) -> Floa
         image = symmetric @ direction
         np.subtract(direction, image, out=image)
         step = _quotient(squares, np.einsum("ij,ij->j", direction, image))
-        # Fresh arrays of this size would take as long as the sums
+        # A scratch array is reused, because allocating a new one takes as long as the sum.
         values += np.multiply(step, direction, out=scratch)
         image *= step
         residual -= image
@@ -777,8 +788,9 @@ def conjugate_gradients(symmetric: Any, wanted: Floats, allowed: Floats) -> Floa
 
 
 def _quotient(numerator: Floats, denominator: Floats) -> Floats:
-    """Zero where the denominator is not positive: a column that has arrived, or that rounding
-    has spoilt, stands still.
+    """Return the quotient, or zero if the denominator is not positive.
+
+    Columns that have converged, or that suffer from rounding errors, are then no longer changed.
     """
     useful = denominator > 0
     return np.where(useful, numerator / np.where(useful, denominator, 1.0), 0.0)

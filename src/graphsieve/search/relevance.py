@@ -1,10 +1,10 @@
-"""How much of each column's variation goes with what is known: one share from 0 to 1, whatever is
-known.
+"""Relevance of each column: the share of its variation that is associated with the supervision.
 
-Every score compares differences between samples that belong together with differences between
-samples that do not. Its value for a column that has nothing to do with what is known can be told
-beforehand: both kinds of pairs then differ alike. One minus the score over that value is a share,
-which labels, targets, pairs and probabilities have in common.
+The underlying scores compare differences between samples that belong together with differences
+between samples that do not. For a column that is unrelated to the supervision, both kinds of pairs
+differ equally, so the expected score is known in advance. One minus the score divided by this
+expected value is a share from 0 to 1. It is comparable for labels, targets, pairs and
+probabilities.
 """
 
 from __future__ import annotations
@@ -21,25 +21,24 @@ from graphsieve.scores.targets import pearson, rows_of
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
-LEAST_WEIGHT = (
-    # Of all pairs of one kind; from products of smaller probabilities no digits are left, and
-    # quotients overflow
-    1e-290
-)
-N_NEIGHBORS = 5  # along a target, as published for the supervised Laplacian score
+# Minimum total weight of all pairs of one kind. Products of smaller probabilities have no accurate
+# digits left, and their quotients overflow.
+LEAST_WEIGHT = 1e-290
+N_NEIGHBORS = 5  # neighbours in the target, as published for the supervised Laplacian score
 
 
 def relevance(table: Table, known: Supervision) -> Floats:
-    """The share of every column's variation that goes with what is known; 0 for a constant one, 1
-    everywhere if nothing is known.
+    """Compute the share of each column's variation that is associated with the supervision.
 
-    - classes: the share of the variance that lies between them (η²), over the labelled samples;
-    - a target: R² of a straight line, or one minus the mean squared difference between neighbours
-      along the target over that between all samples, whichever is larger, so that a curve counts as
-      well;
-    - pairs (with or without labels) and class probabilities: one minus the mean squared difference
-      between samples that belong together over that between samples that do not, and 0 where it
-      would be negative.
+    - Classes: the share of the variance between the classes (η²), on the labelled samples.
+    - A continuous target: the larger of two values, so that nonlinear associations count as well.
+      The first is the R² of a linear fit. The second is one minus the mean squared difference
+      between neighbours in the target, divided by that between all samples.
+    - Pairs (with or without labels) and class probabilities: one minus the mean squared difference
+      between samples that belong together, divided by that between samples that do not. Negative
+      values become 0.
+
+    The relevance of a constant column is 0. Without supervision, the relevance of all columns is 1.
     """
     kinds = known.kinds
     if "probabilities" in kinds:
@@ -66,13 +65,11 @@ def _share_along_target(table: Table, known: Supervision) -> Floats:
 
 
 def _share(table: Table, together: Graph, apart: Graph) -> Floats:
-    """One minus the mean squared difference over the edges of one graph over that over the edges
-    of the other.
-    """
-    # Where there are pairs of one kind only, they are compared with all pairs of samples.
-    everyone = complete_graph(table.n_samples)
-    together = together if together.degree().sum() > LEAST_WEIGHT else everyone
-    apart = apart if apart.degree().sum() > LEAST_WEIGHT else everyone
+    """Return one minus the ratio of the mean squared differences over the edges of two graphs."""
+    # If there are pairs of one kind only, they are compared with all pairs of samples.
+    all_pairs = complete_graph(table.n_samples)
+    together = together if together.degree().sum() > LEAST_WEIGHT else all_pairs
+    apart = apart if apart.degree().sum() > LEAST_WEIGHT else all_pairs
     by_chance = float(together.degree().sum() / apart.degree().sum())
     return np.clip(
         1 - ratio(table, together.block_energy, apart.block_energy) / by_chance, 0.0, 1.0

@@ -1,4 +1,4 @@
-"""The registry of searches: what each uses, its summary and reference."""
+"""The registry of searches, with the supervision, summary and reference of each."""
 
 from __future__ import annotations
 
@@ -16,18 +16,19 @@ from graphsieve.supervision.value import Kind
 
 @dataclass(frozen=True)
 class Search:
-    """A search as tables and front ends read it.
+    """Description of a search for tables and user interfaces.
 
     Attributes
     ----------
     name : str
-        Its name, as in `graphsieve.select.sieves.SIEVES`.
+        The name, as in `graphsieve.select.sieves.SIEVES`.
     function : callable
         The public function.
     uses : tuple of str
-        The kinds of knowledge, of which at least one must be given; empty: none is needed.
+        The kinds of supervision it can use. At least one of them is required. If the tuple is
+        empty, none is required.
     summary, reference : str
-        One line for tables, and where it was published.
+        A one-line summary for tables, and the publication.
     """
 
     name: str
@@ -45,31 +46,31 @@ SEARCHES: Mapping[str, Search] = MappingProxyType(
                 "diverse",
                 diverse_selection,
                 (),
-                "adds what those before it do not say, of the table and of what is known",
+                "selects features that together explain the table and the supervision",
                 "Farahat, Ghodsi, Kamel 2011, with weights and targets",
             ),
             Search(
                 "iterative",
                 iterative_ranking,
                 (),
-                "drops the worst features, rebuilds the graph from the rest, and scores again",
+                "drops the worst features, rebuilds the graph from the others, and scores again",
                 "Zhu, Miao, Zhang 2012",
             ),
             Search(
                 "hybrid",
                 hybrid_selection,
                 ("labels",),
-                "carries the labels along a graph of the selected features, and selects again",
+                "propagates the labels over a graph of the selected features, and selects again",
                 "Zhong et al. 2008",
             ),
             Search(
                 "floating",
                 floating_selection,
                 ("labels", "targets"),
-                "adds the feature that helps the set most, and takes out what has become worthless",
+                "adds the feature that improves the set most, and removes useless features",
                 "Pudil, Novovičová, Kittler 1994",
             ),
         )
     }
 )
-"""Every search by its name."""
+"""All searches by name."""

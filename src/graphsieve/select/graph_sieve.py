@@ -465,7 +465,7 @@ def _n_selected(found: _Found, wanted: int, given: dict[str, Any]) -> int:
     if found.count.n == 0 and not np.isnan(found.scores).all():
         warn(
             "the number of features could not be determined, so one feature is selected: "
-            f"{found.count.reason}."
+            f"{found.count.reason}"
         )
         return 1
     return int(found.count.n)
