@@ -86,7 +86,7 @@ def test_the_architecture_page_shows_the_packages_and_names_modules_that_exist()
     files = re.findall(r"`((?:src|tests|docs|benchmarks|examples)/[\w./]+)`", page)
     assert files
     assert all((Path(__file__).parents[1] / name).exists() for name in files)
-    named = re.findall(r"`((?:%s)/\w+)" % "|".join(PACKAGES), page)
+    named = re.findall(rf"`((?:{'|'.join(PACKAGES)})/\w+)", page)
     assert named
     assert {name.replace("/", ".") for name in named} <= set(modules())
 

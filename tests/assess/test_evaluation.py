@@ -1529,7 +1529,7 @@ def test_the_table():
         (lambda found: found.summary(over_sizes="yes"), "over_sizes must be"),
         (
             lambda found: found.plot(axes=[]),
-            "axes must contain one axes object per learner (1), got 0",
+            r"axes must contain one axes object per learner \(1\), got 0",
         ),
     ],
 )

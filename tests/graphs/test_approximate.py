@@ -377,10 +377,7 @@ def test_auto_beyond_that_size_reports_the_recall_and_the_remedy(long_search):
         found = rank(rows, method="laplacian")
     assert 0.9 < found.neighbor_recall < 1
     assert found.facts()["neighbor_recall"] == found.neighbor_recall
-    line = (
-        f"eighbours are approximate: of those that were checked, {100 * found.neighbor_recall:.1f} "
-        "% are right"
-    )
+    line = f"eighbours are approximate (recall {100 * found.neighbor_recall:.1f} %)"
     assert line in str(found)
     assert line.replace(" %", "\u00a0%") in found.to_html()
     assert any("are approximate" in one for one in found.warnings)
@@ -467,7 +464,7 @@ def test_the_command_reports_the_recall_with_its_own_options(
 ):
     assert main(["rank", table_file, "--method", "laplacian", "--top", "2"]) == 0
     out, err = capsys.readouterr()
-    assert "neighbours are approximate: of those that were checked, 9" in out
+    assert "neighbours are approximate (recall 9" in out
     assert "pass --neighbor-search exact to find all of them" in err
     assert (
         main(

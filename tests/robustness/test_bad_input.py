@@ -1646,7 +1646,7 @@ def test_copies_are_shown():
         assert records[second]["closest"] == first
         assert records[second]["closest_correlation"] == pytest.approx(1.0, rel=1e-12)
         assert records[second]["redundancy"] == pytest.approx(1.0, rel=1e-9)
-        assert re.search(rf"  {second}  .* 100 %, most like {first}$", str(ranking), re.MULTILINE)
+        assert re.search(rf"  {second}  .* 100 % \(closest: {first}\)$", str(ranking), re.MULTILINE)
     assert records[ranking.best(1)[0]]["closest"] is None
 
 

@@ -115,7 +115,7 @@ def test_a_comparison_that_is_none():
     ranking = rank(X, Y, method="fisher")
     for other in (5, "fisher", ranking, {}):
         with pytest.raises(
-            InputTypeError, match=r"comparison must be what graphsieve\.compare gives"
+            InputTypeError, match=r"comparison must be a result of graphsieve\.compare"
         ):
             ranking.to_html(comparison=other)
 

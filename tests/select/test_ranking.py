@@ -93,7 +93,8 @@ def test_a_count_that_was_found_says_why():
     with pytest.warns(GraphSieveWarning):
         found = rank(WITH_COPY, SPECIES, n_features_to_select="auto")
     n_selected = int(found.selected.sum())
-    assert str(found).splitlines()[2] == f"{n_selected} selected. {found.count_reason}"
+    text = " ".join(str(found).split("\n\n")[0].splitlines()[2:])
+    assert text == f"{n_selected} selected. {found.count_reason}"
     assert json.loads(found.to_json())["count_reason"] == found.count_reason
     assert not found.selected[[4, 5]].any()  # neither the constant nor the copy
 

@@ -19,7 +19,7 @@ from graphsieve.cli.outputs import check_outputs, output_file, put, write
 from graphsieve.cli.repeating import repeated
 from graphsieve.cli.saying import painter, say, told_warnings
 from graphsieve.report.page import page
-from graphsieve.report.terminal import headline, recall_line, subline, table_lines
+from graphsieve.report.terminal import headline, recall_line, subline, table_lines, wrapped
 from graphsieve.report.wording import in_selection_order
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
@@ -244,7 +244,7 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts), subline(facts), *recall_line(facts)]
     why = f". {facts['count_reason']}" if facts["count_reason"] else ""
-    lines.append(f"{n_selected} of {len(ranking)} selected{why}")
+    lines += wrapped(f"{n_selected} of {len(ranking)} selected{why}")
     more = "show all with --rows all, --format csv or --report"
     paint = painter(sys.stdout) if on_terminal else painter(None)
     return (

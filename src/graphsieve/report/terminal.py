@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ ROWS_SHOWN = 20
 NAME_WIDTH = 32
 BAR_WIDTH = 24
 GAIN_WIDTH = 7
+LINE_WIDTH = 100
 
 Paint = Callable[[str, str], str]
 """Colours a text by its kind: "chosen", "rest" or "soft"."""
@@ -35,8 +37,13 @@ def ranking_text(facts: Mapping[str, Any]) -> str:
     lines = [headline(facts), subline(facts), *recall_line(facts)]
     if facts["count_reason"] is not None:
         n_selected = sum(record["selected"] for record in facts["features"])
-        lines.append(f"{n_selected} selected. {facts['count_reason']}")
+        lines += wrapped(f"{n_selected} selected. {facts['count_reason']}")
     return "\n".join([*lines, "", *table_lines(facts["features"])])
+
+
+def wrapped(text: str) -> list[str]:
+    """Break a long text into lines."""
+    return textwrap.wrap(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def headline(facts: Mapping[str, Any]) -> str:
@@ -52,7 +59,8 @@ def subline(facts: Mapping[str, Any]) -> str:
     """Return the reason for the method, or a description of a method that was named."""
     outcome = search_outcome(facts["reason"])
     if outcome is None:
-        return f"supervision: {facts['reason']}"
+        reason: str = facts["reason"]
+        return reason if reason.startswith("no ") else f"supervision: {reason}"
     subject = "the search" if facts["is_search"] else "a good feature"
     return f"{subject} {facts['summary']}{': ' if outcome else ''}{outcome}"
 

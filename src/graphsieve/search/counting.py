@@ -318,6 +318,11 @@ class _Outcome:
     curved: Floats
     kind: str
 
+    @property
+    def name(self) -> str:
+        """What is predicted, for messages."""
+        return "the target" if self.kind == "values" else f"the {self.kind}"
+
 
 def _outcome(known: Supervision) -> _Outcome | None:
     """Return the labels, probabilities or targets, or None if all of them are equal."""
@@ -328,7 +333,7 @@ def _outcome(known: Supervision) -> _Outcome | None:
         rows, kind = np.flatnonzero(known.codes >= 0), "labels"
         values = (known.codes[rows, None] == np.unique(known.codes[rows])).astype(np.float64)
     elif known.targets is not None:
-        rows, kind = np.flatnonzero(~np.isnan(known.targets)), "target values"
+        rows, kind = np.flatnonzero(~np.isnan(known.targets)), "values"
         if not len(rows):
             return None
         straight, bent = _rank_curves(known.targets[rows, None])
@@ -424,7 +429,7 @@ def _relevant(table: Table, outcome: _Outcome) -> Mattering:
     p_values = table.take(outcome.rows).evaluated(partial(_relevance_p_values, outcome=outcome))
     testable = ~np.isnan(p_values)
     mask = _discoveries(p_values)
-    reason = _associated(mask.sum(), testable.sum(), f"the {outcome.kind}")
+    reason = _associated(mask.sum(), testable.sum(), outcome.name)
     return Mattering(mask, p_values, "relevance", reason)
 
 
@@ -493,7 +498,7 @@ def _with_structure(
     if gain.mean() <= CLEARLY * gain.std() / np.sqrt(len(gain)):
         return found
     why = (
-        f"Nearest neighbours predict the {outcome.kind} better if columns associated with other "
+        f"Nearest neighbours predict {outcome.name} better if columns associated with other "
         f"columns are added, which gives {n_both}."
     )
     return Mattering(both, found.p_values, "both", f"{found.reason} {why}")
