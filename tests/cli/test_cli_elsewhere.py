@@ -246,7 +246,7 @@ def test_the_command_in_several_threads_leaves_the_filters_of_warnings(monkeypat
     )
 
     def work():
-        with graphsieve.cli.saying.told_warnings(quiet=True, debug=False):
+        with graphsieve.cli.notes.shown_warnings(quiet=True, debug=False):
             both_inside.wait(timeout=60)
 
     doing(monkeypatch, work)
@@ -298,5 +298,5 @@ def test_no_error_stream_is_no_error(monkeypatch, tmp_path, stream):
             )
             == 2
         )
-    graphsieve.cli.saying.say("a line")
+    graphsieve.cli.notes.note("a line")
     assert main(["methods", "--format", "csv"]) == 0
