@@ -538,7 +538,7 @@ def test_messages_speak_of_options_and_leave_names_alone(folder, capsys):
         (
             ["n_neighbors.csv", "--fill-missing", "--neighbors", "2"],
             3,
-            "--neighbors belongs to the methods that use a graph",
+            "--neighbors applies only to methods that use a graph",
         ),
         (
             ["n_neighbors.csv", "--fill-missing", "--top", "4"],

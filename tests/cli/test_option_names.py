@@ -188,21 +188,21 @@ def test_every_phrase_has_words_and_all_words_are_used():
     [
         (("--top", "9"), "--top is 9, but there are 3 features"),
         (("--top", "3", "--max-features", "2"), "--top is 3, but --max-features allows 2"),
-        (("--method", "fisher", "--scale", "rank"), "leave --scale 'auto', got 'rank'"),
-        (("--method", "fisher", "--metric", "cosine"), "leave --metric 'auto', got 'cosine'"),
-        (("--method", "fisher", "--bandwidth", "2"), "has no --bandwidth; leave it 'auto'"),
-        (("--method", "fisher", "--neighbors", "2"), "has no --neighbors; leave it 'auto'"),
+        (("--method", "fisher", "--scale", "rank"), "leave --scale at 'auto', got 'rank'"),
+        (("--method", "fisher", "--metric", "cosine"), "leave --metric at 'auto', got 'cosine'"),
+        (("--method", "fisher", "--bandwidth", "2"), "has no --bandwidth; leave it at 'auto'"),
+        (("--method", "fisher", "--neighbors", "2"), "has no --neighbors; leave it at 'auto'"),
         (("--method", "fisher", "--compress", "som"), "leave --compress out, got 'som'"),
         (("--method", "fisher", "--param", "a=1"), "--param may hold: nothing"),
         (("--method", "fisher", "--neighbor-search", "approximate"), "leave --neighbor-search"),
         (("--method", "diverse", "--redundancy", "correlation"), "leave --redundancy at 'auto'"),
         (
             ("--prototypes", "5"),
-            "--prototypes belongs to the methods that use a graph, and --method auto builds none",
+            "--prototypes applies only to methods that use a graph, but --method auto builds none",
         ),
         (
             ("--method", "lsdf", "--prototypes", "5"),
-            "--prototypes 5 belongs to --compress som or 'kmeans', and nothing is to be "
+            "--prototypes 5 requires --compress som or 'kmeans', but nothing is to be "
             "compressed; leave it out.",
         ),
         (("--method", "hybrid", "--redundancy", "none"), "has no --redundancy; leave it out"),

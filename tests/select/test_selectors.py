@@ -215,7 +215,7 @@ def test_parameters_are_used_or_refused(parameters, message):
 def test_knowledge_that_a_method_cannot_use_is_refused():
     with pytest.raises(
         InputError,
-        match=r"'fisher' cannot use pairs.*choose one for pairs: constraint, "
+        match=r"'fisher' cannot use pairs.*choose a method for pairs: constraint, "
         r"constrained_laplacian, c4",
     ):
         GraphSieve("fisher").fit(IRIS, SPECIES, supervision=PAIRS)
@@ -244,11 +244,11 @@ def test_automatic_choice_takes_knowledge_that_says_nothing_from_anywhere():
             assert_array_equal(sieve.ranking_, alone.ranking_)
     both = PAIRS | Supervision.from_probabilities(SURE)
     with pytest.raises(
-        InputError, match=r"cannot use pairs; .* choose one for pairs and probabilities: none"
+        InputError, match=r"cannot use pairs; .* choose a method for pairs and probabilities: none"
     ):
         GraphSieve(redundancy=None).fit(IRIS, supervision=both)
     with pytest.raises(
-        InputError, match=r"uses labels or probabilities, and cannot use pairs; leave them out\.$"
+        InputError, match=r"uses labels or probabilities and cannot use pairs; leave them out\.$"
     ):
         GraphSieve().fit(IRIS, supervision=both)
 
@@ -317,7 +317,9 @@ def test_what_belongs_to_a_graph_is_refused_where_none_is_built(method):
         ("n_prototypes", np.array([3, 4])),
         ("method_params", {"form": "phi1"}),
     ):
-        with pytest.raises(InputError, match=rf"^{name} belongs to .* leave {name} out, got .*\.$"):
+        with pytest.raises(
+            InputError, match=rf"^{name} applies only to .* leave {name} out, got .*\.$"
+        ):
             GraphSieve(method, **{name: value}).fit(IRIS)
     nothing_said = GraphSieve(method, method_params={}).fit(IRIS)
     assert_array_equal(nothing_said.ranking_, GraphSieve().fit(IRIS).ranking_)
@@ -405,13 +407,13 @@ def test_a_scale_that_nobody_reads_is_refused():
         for scale in ("standard", "minmax", "robust", "rank"):
             with pytest.raises(
                 InputError,
-                match=f"'{name}' takes no distances in X and scores features as they are",
+                match=f"'{name}' uses no distances in X and scores features as they are",
             ):
                 GraphSieve(name, scale=scale).fit(X, known)
         assert GraphSieve(name, scale="rank", redundancy="explain").fit(X, known).scale_ == "rank"
     # Where the choice of the method was ours, nobody could know.
     assert GraphSieve(redundancy=None, scale="standard").fit(X, y).scale_ is None
-    with pytest.raises(InputError, match="takes no distances in X"):
+    with pytest.raises(InputError, match="no distances in X"):
         feature_p_values(X, y, scale="rank")
 
 

@@ -339,7 +339,7 @@ def test_labeled_only_reads_every_mark_of_the_unknown():
     assert LabeledOnly(Ridge()).fit(X, np.array([0, 1, -1, 0, 1, -1])).n_labeled_ == 6
     with pytest.raises(ValueError, match="nothing to fit on"):
         LabeledOnly(Ridge()).fit(X, np.full(6, np.nan))
-    with pytest.raises(ValueError, match="use folds that all hold some"):
+    with pytest.raises(ValueError, match="use folds that all contain labelled rows"):
         labeled_scorer("r2")(LabeledOnly(Ridge()).fit(X, np.arange(6.0)), X, np.full(6, np.nan))
     with pytest.raises(ValueError, match="pass unlabeled=None"):
         LabeledOnly(KNeighborsClassifier(1)).fit(X, np.array([1, -1, 1, -1, 1, -1]))
@@ -417,7 +417,7 @@ def test_what_is_masked_is_refused_in_transform_too():
     hidden = np.ma.array(X, mask=X > 7)
     for table in (hidden, hidden.astype(int)):
         with pytest.raises(
-            InputError, match=r"X holds masked values, the first in row 102; fill them in"
+            InputError, match=r"X contains masked values, the first in row 102; fill them in"
         ):
             sieve.transform(table)
     assert_array_equal(sieve.transform(np.ma.array(X)), X)  # nothing is masked
