@@ -80,9 +80,7 @@ def test_parameters_have_the_option_of_their_name():
     found = {
         dest: option
         for option, dest in options_of_the_command().items()
-        if dest in parameters
-        and option not in COMMAND_ONLY
-        and dest not in ("neighbors", "format")
+        if dest in parameters and option not in COMMAND_ONLY and dest not in ("neighbors", "format")
     }
     assert {"method", "max_features", "scale", "sep", "id_column", "sizes", "folds"} <= set(found)
     assert found.items() <= OPTIONS.items()
@@ -144,7 +142,10 @@ def unmarked(tree):
     long = "|".join(name for name in OPTIONS if "_" in name)
     named = re.compile(rf"\b({long})\b|(?<!\(X, )\b({'|'.join(OPTIONS)})=")
     found = [
-        text for call in calls(tree, MESSAGE_CALLS) for text in plain_texts(call) if named.search(text)
+        text
+        for call in calls(tree, MESSAGE_CALLS)
+        for text in plain_texts(call)
+        if named.search(text)
     ]
     return [text for text in found if text.strip() not in OPTIONS]  # Keys such as given["n_jobs"].
 

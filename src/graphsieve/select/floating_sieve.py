@@ -133,7 +133,7 @@ class FloatingSieve(Sieve):
         self, X: Any, y: Any, supervision: Supervision | None
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
-        self._need_knowledge(y, supervision)
+        self._require_supervision(y, supervision)
         table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = all_knowledge(table, y, supervision, {**given, "method": "mutual_information"})

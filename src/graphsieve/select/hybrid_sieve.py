@@ -168,7 +168,7 @@ class HybridSieve(Sieve):
         self, X: Any, y: Any, supervision: Supervision | None
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
-        self._need_knowledge(y, supervision)
+        self._require_supervision(y, supervision)
         table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}

@@ -44,7 +44,7 @@ def labeled_rows(
     columns = list(y.T if isinstance(y, np.ndarray) else np.asarray(y).T) if several else [y]
     if not classes:
         parts = [~np.isnan(read_targets(column)) for column in columns]
-    elif _is_no_class(unlabeled, fitted):
+    elif _is_not_a_class(unlabeled, fitted):
         parts = [labeled_samples(column, unlabeled) for column in columns]
     else:
         parts = [read_labels(column, unlabeled)[0] >= 0 for column in columns]
@@ -59,7 +59,7 @@ def labeled_rows(
     return np.flatnonzero(known)
 
 
-def _is_no_class(unlabeled: int | None, fitted: Any) -> bool:
+def _is_not_a_class(unlabeled: int | None, fitted: Any) -> bool:
     """Whether `fitted` is a fitted classifier and the number `unlabeled` is not one of its classes."""
     classes = getattr(fitted, "classes_", None)
     if classes is None:

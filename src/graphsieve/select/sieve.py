@@ -76,7 +76,7 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):  # from an earlier fit
             del self.feature_names_in_
 
-    def _need_knowledge(self, y: Any, supervision: Any) -> None:
+    def _require_supervision(self, y: Any, supervision: Any) -> None:
         """Refuse to fit without supervision, with the message that scikit-learn's checks expect."""
         if y is None and supervision is None:
             raise InputError(
