@@ -1,4 +1,4 @@
-"""The command line end to end: the installed command on real tables, and every option of it."""
+"""The command line end to end: the command on realistic tables, and all its options."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COMMANDS = next(
 DIGITS = 1e-11  # results are printed with 12 digits
 
 
-# --- tools
+# --- helper functions
 # --------------------------------------------------------------------------------------------------
 
 
@@ -49,7 +49,7 @@ def run(succeed):
 
 
 def installed(*arguments, env=None, **options):
-    """The installed command, as a shell starts it; it must succeed."""
+    """Run the installed command in a separate process, and require success."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **(env or {})}
     ended = subprocess.run(
         [COMMAND, *map(str, arguments)],
@@ -72,9 +72,7 @@ def write_csv(name, columns, sep=","):
 
 
 def columns_of(X):
-    """Columns of an array as exact texts; float32 is widened first, as any reader of the text
-    does.
-    """
+    """Return the columns of an array as exact text. float32 is converted to float64 first."""
     return {
         f"c{place}": list(map(repr, values))
         for place, values in enumerate(np.asarray(X, dtype=np.float64).T.tolist())
@@ -82,7 +80,7 @@ def columns_of(X):
 
 
 def check_equal(answer, ranking):
-    """The same order exactly, the same scores to the digits that are printed."""
+    """Check that the order is equal and that the scores agree in all printed digits."""
     assert answer.order == ranking.best(len(ranking))
     found = np.array(
         [np.nan if record["score"] is None else record["score"] for record in answer.features]
@@ -96,7 +94,7 @@ def check_equal(answer, ranking):
 
 
 def small(n_rows=24):
-    """A table with everything: features, classes, a quantity, names of rows, probabilities,
+    """Return a table with features, classes, a continuous target, row names, probabilities and
     text.
     """
     random = np.random.default_rng(11)
@@ -140,7 +138,7 @@ def table(folder):
     return columns
 
 
-# --- real tables
+# --- realistic tables
 # --------------------------------------------------------------------------------------------------
 
 
@@ -165,7 +163,7 @@ def test_wine_with_few_labels(folder):
     assert "<title>Which columns of wine.csv matter</title>" in Path("wine.html").read_text()
 
 
-def test_spectra_with_a_target_partly_empty(run):
+def test_spectra_with_a_partly_unknown_target(run):
     X, y = lookalikes.load("spectra")
     target = np.where(np.arange(len(y)) % 3 == 0, np.nan, y.astype(np.float64))
     write_csv(
@@ -333,7 +331,7 @@ SELECTING = {
     "--keep": ["--keep", "note"],
     "--debug": ["--debug"],
 }
-# What each option of each command is tried with; those in TRIED_ELSEWHERE have tests of their own.
+# Arguments for the test of each option. The options in TRIED_ELSEWHERE have separate tests.
 TRIED = {
     "rank": {**READING, **KNOWING, **RANKING, **WRITING, **SHOWING, "--rows": ["--rows", "all"]},
     "compare": {**READING, **KNOWING, **WRITING, **SHOWING, **COMPARING},
@@ -351,7 +349,7 @@ TRIED_ELSEWHERE = {
 }
 
 
-def test_no_option_is_forgotten():
+def test_all_options_are_tested():
     for command, tried in TRIED_ELSEWHERE.items():
         options = {
             option for action in COMMANDS[command]._actions for option in action.option_strings
@@ -364,9 +362,7 @@ def test_no_option_is_forgotten():
     [(command, option) for command, options in TRIED.items() for option in options],
 )
 def test_every_option(run, table, command, option):
-    """It is taken by the command, and the result is there: printed, or in the file that was
-    named.
-    """
+    """The command accepts the option, and prints its result or writes it to the named file."""
     write_csv("pairs.csv", {"s": ["1", "1"], "t": ["3", "2"], "kind": ["must", "cannot"]})
     write_csv("proba.csv", {"no": table["p_no"], "yes": table["p_yes"]})
     arguments = TRIED[command][option]
@@ -383,7 +379,7 @@ def test_every_option(run, table, command, option):
     assert bool(answer.out) == (not {"--output", "-o"} & set(arguments))
 
 
-def test_an_array_is_chosen_by_its_key(run, table):
+def test_an_array_is_selected_by_its_key(run, table):
     X = matrix_of(table)
     np.savez("t.npz", first=X, second=X[:, ::-1])
     names = ("x0", "x1", "x2", "x3")
@@ -425,8 +421,8 @@ def test_help(folder, capsys, command, word):
         assert missing == []
 
 
-def test_help_loads_nothing_heavy(folder):
-    """What --help loads decides how fast it answers."""
+def test_help_loads_no_large_packages(folder):
+    """--help must be fast, so it must not load large packages."""
     lines = [
         "import sys",
         "from graphsieve.cli import main",
@@ -470,14 +466,14 @@ def test_version(folder):
     assert ended.stdout == f"graphsieve {graphsieve.__version__}\n"
 
 
-# --- what goes where
+# --- standard output and error stream
 # --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["rank", "compare", "select"])
-def test_the_result_is_all_there_is_on_standard_output(run, table, command):
-    """Notes go to the error stream, and nothing at all with --quiet; the result is the same."""
+def test_only_the_result_is_on_standard_output(run, table, command):
+    """Notes go to the error stream. With --quiet there are none, and the result is the same."""
     arguments = (
         command,
         "t.csv",
@@ -489,12 +485,12 @@ def test_the_result_is_all_there_is_on_standard_output(run, table, command):
     loud, quiet = run(*arguments), run(*arguments, "--quiet")
     assert quiet.err == ""
     assert quiet.out == loud.out
-    for said in (
+    for line in (
         "t.csv: 24 rows, 10 columns, 4 of them features",
         "target 'kind': 2 classes ('no', 'yes'), known for 18 of 24 rows",
     ):
-        assert said in loud.err.splitlines()
-        assert said not in loud.out
+        assert line in loud.err.splitlines()
+        assert line not in loud.out
     assert "'note' (text)" in loud.err
 
 
@@ -515,10 +511,8 @@ def test_a_dash_is_standard_output(run, table):
     assert os.listdir() == ["t.csv"]
 
 
-def test_messages_speak_of_options_and_leave_names_alone(folder, capsys):
-    """What Python calls n_neighbors is --neighbors here, but not where a file or a column is
-    called so.
-    """
+def test_messages_name_options_and_keep_names(folder, capsys):
+    """The parameter n_neighbors is called --neighbors, but a file or a column keeps this name."""
     write_csv(
         "n_neighbors.csv",
         {
@@ -538,7 +532,7 @@ def test_messages_speak_of_options_and_leave_names_alone(folder, capsys):
         (
             ["n_neighbors.csv", "--fill-missing", "--neighbors", "2"],
             3,
-            "--neighbors belongs to the methods that use a graph",
+            "--neighbors applies only to methods that use a graph",
         ),
         (
             ["n_neighbors.csv", "--fill-missing", "--top", "4"],
@@ -639,7 +633,7 @@ def test_names_of_any_characters(run, folder):
 
 
 def test_formats_agree(run, table):
-    """CSV and TSV hold what JSON holds, whether printed or written by the ending of --output."""
+    """CSV and TSV contain the same values as JSON, printed or written to --output."""
     arguments = ("rank", "t.csv", "--target", "kind", *WIDE, "--top", "2")
     records = run(*arguments, "--json").features
     for form, sep in (("csv", ","), ("tsv", "\t")):
@@ -675,7 +669,7 @@ def test_standard_input_and_compression(run, table, folder):
         assert answer.document["table"]["name"] == "standard input"
 
 
-# --- what is known
+# --- supervision
 # --------------------------------------------------------------------------------------------------
 
 MUST, CANNOT = [(0, 2), (4, 6)], [(0, 1), (5, 8)]
@@ -725,13 +719,13 @@ def test_pairs(run, table, method):
         assert "supervision: 2 must-link, 2 cannot-link" in answer.err.splitlines()
 
 
-def test_pairs_beside_rows_left_out(run, table):
-    """Rows keep the names that they have in the file; a pair with one that is gone is skipped."""
+def test_pairs_with_dropped_rows(run, table):
+    """Rows keep their names or numbers in the file. Pairs with a dropped row are skipped."""
     table["a"][1] = table["b"][9] = ""
     write_csv("t.csv", table)
     stay = [row for row in range(24) if row not in (1, 9)]
     kept = matrix_of({name: [cells[row] for row in stay] for name, cells in table.items()})
-    # 0 = 2, 4 = 6, 5 ≠ 8 without rows 1 and 9
+    # Must-links 0–2 and 4–6 and the cannot-link 5–8, numbered without rows 1 and 9.
     known = graphsieve.Supervision.from_pairs(22, [(0, 1), (3, 5)], [(4, 7)])
     expected = graphsieve.rank(
         kept, supervision=known, feature_names=FEATURES, method="constraint", n_features_to_select=2
@@ -806,7 +800,7 @@ def test_kinds_of_targets(run, table):
 
 
 def test_settings_of_a_ranking(run, table):
-    """Every option of the method means the keyword argument of the same sense."""
+    """Every option sets the corresponding keyword argument."""
     X = matrix_of(table)
     for options, settings in (
         (
@@ -843,12 +837,12 @@ def test_settings_of_a_ranking(run, table):
         check_equal(run("rank", "t.csv", *NO_FEATURES, *options, *counted, "--json"), expected)
 
 
-# --- do it again
+# --- reproduction
 # --------------------------------------------------------------------------------------------------
 
 
-def ways_to_repeat(report):
-    """The command and the Python that a report shows."""
+def reproduction_of(report):
+    """Return the command and the Python code that a report shows."""
     shown = re.findall(r"<pre[^>]*>(.*?)</pre>", Path(report).read_text(), flags=re.DOTALL)
     command, python = (html.unescape(re.sub(r"<[^>]*>", "", one)) for one in shown)
     return shlex.split(command), python
@@ -894,14 +888,14 @@ REPEATED = [
 
 
 @pytest.mark.parametrize("options", REPEATED, ids=[" ".join(options) for options in REPEATED])
-def test_the_report_says_how_to_do_it_again(run, table, capsys, options):
+def test_the_report_shows_how_to_reproduce_a_ranking(run, table, capsys, options):
     if any("missing" in option for option in options):
         table["c"][5] = ""
         write_csv("t.csv", table)
     Path("pairs.csv").write_text(pairs_csv(lambda row: f"s{row}" if row != 5 else "s7"))
     write_csv("proba.csv", {"no": table["p_no"], "yes": table["p_yes"]})
     first = run("rank", os.path.abspath("t.csv"), *options, "--report", "out.html", "--json")
-    command, python = ways_to_repeat("out.html")
+    command, python = reproduction_of("out.html")
     assert command[:3] == ["graphsieve", "rank", "t.csv"]
     again = run(*command[1:], "--force")
     assert again.out == first.out
@@ -912,7 +906,7 @@ def test_the_report_says_how_to_do_it_again(run, table, capsys, options):
 
 
 @pytest.mark.slow
-def test_a_comparison_says_how_to_do_it_again(run, table, capsys):
+def test_the_report_shows_how_to_reproduce_a_comparison(run, table, capsys):
     first = run(
         "compare",
         "t.csv",
@@ -926,7 +920,7 @@ def test_a_comparison_says_how_to_do_it_again(run, table, capsys):
         "out.html",
         "--json",
     )
-    command, python = ways_to_repeat("out.html")
+    command, python = reproduction_of("out.html")
     assert run(*command[1:], "--force").out == first.out
     names = {}
     exec(python, names)
@@ -941,12 +935,12 @@ def test_a_comparison_says_how_to_do_it_again(run, table, capsys):
     )
 
 
-# --- the same bytes, colours, progress
+# --- reproducible output, colours, progress
 # --------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_same_bytes_twice(run, table):
+def test_output_is_reproducible(run, table):
     for command, options in (("rank", ()), ("compare", QUICK)):
         outcomes = set()
         for _ in range(2):
@@ -972,7 +966,7 @@ def test_same_bytes_twice(run, table):
 
 
 def on_a_terminal(arguments, width=120, **environment):
-    """What a person sees: both streams of the command on a pseudo-terminal."""
+    """Return both streams of the command, run on a pseudo-terminal."""
     leader, follower = pty.openpty()
     usual = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
     settings = {
@@ -1020,7 +1014,7 @@ def test_colours_on_a_terminal_only(table):
 
 @pytest.mark.slow
 def test_progress_on_a_terminal(folder):
-    """Told once work takes longer than a moment; the moment is made short here."""
+    """Progress is reported if the work takes longer than some seconds; here the limit is 0."""
     write_csv(
         "t.csv",
         {f"c{place}": np.random.default_rng(place).normal(size=50).tolist() for place in range(40)},
@@ -1064,7 +1058,7 @@ def test_select(run, table, name):
 
 
 def test_select_keeps_numbers_as_they_are(run, folder):
-    """Whole numbers stay whole, floats read back the same, rows left out stay out."""
+    """Integers stay integers, floats keep their values, and dropped rows are not written."""
     table = {
         "n": ["1", "20", "3", "-4", "5"],
         "x": ["0.1", "1e-300", "", "123456789.125", "7"],
@@ -1100,7 +1094,7 @@ def test_explain(run, name):
     assert "Examples\n" not in text
 
 
-def test_the_uses_that_explain_shows_are_right(run, table):
+def test_the_commands_that_explain_shows_can_be_run(run, table):
     """The command that explain shows can be run."""
     for name in ("laplacian", "iterative", "diverse", "fisher"):
         (shown,) = re.findall(
@@ -1113,7 +1107,7 @@ def test_the_uses_that_explain_shows_are_right(run, table):
 @pytest.mark.slow
 def test_demo(run):
     answer = run("demo", "--seed", "3", "--report", "tumours.html", "--debug")
-    assert answer.out.splitlines()[-1] == "The report: tumours.html"
+    assert answer.out.splitlines()[-1] == "report written to tumours.html"
     assert answer.out.startswith("30 features of 569 samples")
     assert "random columns" in answer.out
     names = load_breast_cancer().feature_names
@@ -1126,7 +1120,7 @@ def test_demo(run):
 
 
 def test_compare(run, table):
-    """As the function does, on the same folds, with both baselines."""
+    """The result equals that of `graphsieve.compare` on the same folds, with both baselines."""
     settings = {
         "methods": ["fisher", "variance"],
         "learners": ["1nn"],

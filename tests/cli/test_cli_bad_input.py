@@ -1,4 +1,4 @@
-"""The command line's rows of docs/bad-input.md: what wrong input gets, one test per row."""
+"""Bad input on the command line: one test for each case of docs/bad-input.md."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from graphsieve.cli.arguments import parser
 
 COMMAND = Path(sys.executable).parent / "graphsieve"
 
-# Every row with an answer of the command line.
+# The cases of docs/bad-input.md with a result on the command line.
 C_ROWS = (
     *(1, 2, 3, 8, 12, 17, 18, 20, 24, 25),
     *(55, 56, 57, 58, 59, 60, 62, 63, 64, 66, 67, 68),
@@ -76,12 +76,12 @@ C_ROWS = (
     *(201, 202),
 )
 
-# --- tools
+# --- helper functions
 # --------------------------------------------------------------------------------------------------
 
 
 def columns(n_rows=30):
-    """Four columns as texts: two that go together, one apart, one of whole numbers."""
+    """Return four columns as text: two correlated, one independent, and one of integers."""
     random = np.random.default_rng(7)
     first = random.normal(size=n_rows)
     values = {
@@ -99,7 +99,7 @@ def text_of(table, sep=",", end="\n"):
 
 
 def with_cells(name, cells, n_rows=30):
-    """The usual table with other texts in some rows of one column."""
+    """Return the usual table with other cells in some rows of one column."""
     table = columns(n_rows)
     for row, cell in cells.items():
         table[name][row] = cell
@@ -119,7 +119,7 @@ PLAIN = text_of(columns())
 
 @pytest.fixture
 def ranked(run):
-    """Of a file's content: the ranking as JSON, which must succeed."""
+    """Return a function that ranks the content of a file as JSON and requires success."""
 
     def call(content, *arguments, name="table.csv", code=0):
         put(name, content)
@@ -132,8 +132,9 @@ def ranked(run):
 
 @pytest.fixture
 def refused(run, folder):
-    """A run that must fail: one sentence that holds these words, nothing printed, nothing
-    written.
+    """Return a function that runs the command and requires a failure.
+
+    The error is one sentence that contains the given words. Nothing is printed or written.
     """
 
     def call(arguments, code, *words):
@@ -158,7 +159,7 @@ def check_refusal(answer, code, *words):
 
 
 def listing(folder):
-    """Every file with its content; links as such."""
+    """Return all files with their content, and links with their targets."""
     found = {}
     for path in sorted(folder.rglob("*")):
         what = (
@@ -174,7 +175,7 @@ def put(name, content=PLAIN):
 
 
 def installed(*arguments, **options):
-    """The installed command, as a shell starts it."""
+    """Run the installed command in a separate process."""
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **options.pop("env", {})}
     return subprocess.run(
         [COMMAND, *map(str, arguments)],
@@ -190,8 +191,8 @@ def same_ranking(one, other):
     assert one.features == other.features
 
 
-# --- refusals that need a file and a line: id, what, file, content, options, exit code, words of
-# the sentence ---------------
+# --- refused files: case, description, file, content, options, exit code, words of the error
+# --------------------------------------------------------------------------------------------------
 
 PICKLE = b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00."
 MATRIX = "%%MatrixMarket matrix coordinate "
@@ -241,7 +242,7 @@ def strange_encoding(file):
 
 
 def line(number, text):
-    """The usual table with another text in one line, counted from 1."""
+    """Return the usual table with another text in one line, counted from 1."""
     lines = PLAIN.splitlines()
     lines[number - 1] = text
     return "\n".join(lines) + "\n"
@@ -291,7 +292,7 @@ REFUSED = [
     (57, "one row", "t.csv", text_of(columns(1)), (), 3, ("1 sample", "at least 2")),
     (
         62,
-        "all constant, one wanted",
+        "all constant, one requested",
         "t.csv",
         "a,b\n" + "1,2\n" * 5,
         ("--top", "1"),
@@ -300,7 +301,7 @@ REFUSED = [
     ),
     (120, "none", "t.csv", PLAIN, ("--top", "0"), 2, ("--top", "at least 1", "'0'")),
     (120, "negative", "t.csv", PLAIN, ("--top", "-2"), 2, ("--top", "'-2'")),
-    (120, "more than there are", "t.csv", PLAIN, ("--top", "5"), 3, ("--top", "5", "4 features")),
+    (120, "too many", "t.csv", PLAIN, ("--top", "5"), 3, ("--top", "5", "4 features")),
     (120, "nan", "t.csv", PLAIN, ("--top", "nan"), 2, ("--top", "'nan'")),
     (120, "True", "t.csv", PLAIN, ("--top", "True"), 2, ("--top", "'True'")),
     (121, "nothing", "t.csv", PLAIN, ("--fraction", "0"), 2, ("--fraction", "'0'")),
@@ -440,7 +441,7 @@ REFUSED = [
     (170, "unknown flag", "t.csv", PLAIN, ("--targt", "y"), 2, ("--targt", "--target")),
     (
         171,
-        "nothing and something",
+        "unsupervised with a target",
         "t.csv",
         PLAIN,
         ("--unsupervised", *TARGET),
@@ -458,7 +459,7 @@ REFUSED = [
     ),
     (
         171,
-        "two ways with gaps",
+        "two options for missing values",
         "t.csv",
         PLAIN,
         ("--fill-missing", "--drop-missing-rows"),
@@ -467,7 +468,7 @@ REFUSED = [
     ),
     (
         171,
-        "one column for two",
+        "one column for two options",
         "t.csv",
         PLAIN,
         ("--target", "f0", "--id-column", "f0"),
@@ -579,14 +580,14 @@ def test_row_8_text_is_left_out(ranked, refused):
 
 
 @case(12)
-def test_row_12_integers_beyond_what_floats_hold(ranked):
+def test_row_12_integers_beyond_the_precision_of_floats(ranked):
     exact = ranked(with_column("big", [2**53 - row for row in range(30)]))
     assert not [text for text in exact.document["warnings"] if "precision" in text]
     rounded = ranked(with_column("big", [2**53 + 1 + row for row in range(30)]))
-    (told,) = [
+    (warning,) = [
         text for text in rounded.document["warnings"] if "precision lost in column 'big'" in text
     ]
-    assert f"warning: {told}" in rounded.err.splitlines()
+    assert f"warning: {warning}" in rounded.err.splitlines()
 
 
 @pytest.mark.parametrize("options", [(), ("--method", "laplacian")], ids=["default", "laplacian"])
@@ -599,11 +600,11 @@ def test_row_12_integers_beyond_what_floats_hold(ranked):
     ],
 )
 def test_huge_values(ranked, power, options):
-    """Rows 17 and 18: a power of two in front of all values changes no ranking."""
+    """Cases 17 and 18: multiplying all values by a power of two does not change the ranking."""
     table = columns()
     del table["f3"]
     largest = max(abs(float(cell)) for cells in table.values() for cell in cells)
-    if power == 1021:  # as near to the largest float as a power of two brings them
+    if power == 1021:  # as close to the largest float as possible with a power of two
         power = 1023 - math.floor(math.log2(largest))
         assert 2.0**1023 <= math.ldexp(largest, power) < math.inf
     huge = {
@@ -615,7 +616,7 @@ def test_huge_values(ranked, power, options):
 
 @case(20)
 def test_row_20_subnormal_values(ranked):
-    """Whole multiples of the smallest float are exact, so that nothing but the size differs."""
+    """Integer multiples of the smallest float are exact, so only the magnitude differs."""
     whole = {
         name: [round(1000 * float(cell)) for cell in cells] for name, cells in columns().items()
     }
@@ -641,7 +642,7 @@ def test_row_24_negative_zero(ranked):
 
 
 @case(25)
-def test_row_25_nan_with_odd_bits(ranked, refused):
+def test_row_25_nan_with_unusual_bits(ranked, refused):
     values = array(columns())
     odd = struct.unpack("<d", struct.pack("<Q", 0xFFF4_0000_DEAD_BEEF))[0]
     holed = values.copy()
@@ -686,7 +687,7 @@ def test_row_60_one_column(ranked):
 @pytest.mark.parametrize("content", ["b,a\n" + "1,2\n" * 5, "b,a,c\n" + "1,2,3\n" * 9])
 @case(62, 64)
 def test_row_62_and_64_all_constant(ranked, refused, content):
-    """All columns constant is the same as all rows identical."""
+    """If all columns are constant, all rows are identical."""
     answer = ranked(content)
     names = content.partition("\n")[0].split(",")
     assert answer.order == names
@@ -705,7 +706,7 @@ CONSTANT = text_of({"k": ["3"] * 30} | columns() | {"l": ["-1.5"] * 30})
 @pytest.mark.parametrize(
     "options",
     [("--top", "2"), ("--method", "laplacian"), ()],
-    ids=["as many as asked", "by a score", "as many as found"],
+    ids=["given number", "by a score", "automatic number"],
 )
 @case(63)
 def test_row_63_some_constant(ranked, run, options):
@@ -789,7 +790,7 @@ def test_row_77_continuous_with_gaps(ranked):
 
 @pytest.mark.parametrize("cell", ["", "NA", "-1"])
 @case(78)
-def test_row_78_nothing_known(ranked, cell):
+def test_row_78_no_known_target(ranked, cell):
     answer = ranked(with_column("y", [cell] * 30), *TARGET)
     assert "no target known: ranking is unsupervised." in answer.document["warnings"]
     assert answer.order == ranked(PLAIN, "--unsupervised").order
@@ -810,7 +811,7 @@ def test_row_82_minus_one_is_unknown(ranked):
 
 
 @case(83)
-def test_row_83_texts_for_unknown(ranked):
+def test_row_83_text_for_unknown_labels(ranked):
     content = with_column("y", ["a", "b", "NA", "None", ""] * 6)
     answer = ranked(content, *TARGET)
     assert "2 classes ('a', 'b'), known for 12 of 30 rows" in known_line(answer)
@@ -848,14 +849,14 @@ def test_row_87_an_identifier_as_target(ranked):
 
 
 @case(91)
-def test_row_91_the_target_is_no_feature(ranked):
+def test_row_91_the_target_is_not_a_feature(ranked):
     answer = ranked(with_column("y", [str(row % 2) for row in range(30)]), *TARGET)
     assert sorted(answer.order) == sorted(columns())
     assert "30 rows, 5 columns, 4 of them features" in answer.err
 
 
 @case(92)
-def test_row_92_a_class_of_one(ranked):
+def test_row_92_a_class_with_one_member(ranked):
     answer = ranked(with_column("y", ["a"] * 14 + ["b"] * 15 + ["lonely"]), *TARGET)
     assert any("single known member (lonely)" in text for text in answer.document["warnings"])
 
@@ -878,7 +879,7 @@ def test_row_95_a_row_linked_with_itself(ranked, refused):
 
 
 @case(97)
-def test_row_97_pairs_twice_and_reversed(ranked):
+def test_row_97_repeated_and_reversed_pairs(ranked):
     put("often", "1,2,must\n2,1,must\n1,2,must\n3,4,cannot\n4,3,cannot\n")
     put("once", "1,2,must\n3,4,cannot\n")
     often, once = (ranked(PLAIN, "--pairs", name) for name in ("often", "once"))
@@ -887,14 +888,14 @@ def test_row_97_pairs_twice_and_reversed(ranked):
 
 
 @case(102)
-def test_row_102_pairs_of_rows_left_out_are_skipped(ranked):
+def test_row_102_pairs_with_dropped_rows_are_skipped(ranked):
     content = with_cells("f1", {3: ""})
     put("pairs", "1,2,must\n4,5,cannot\n6,7,cannot\n")
     answer = ranked(content, "--pairs", "pairs", "--drop-missing-rows")
     assert "supervision: 1 must-link, 1 cannot-link" in answer.err.splitlines()
 
 
-def test_pairs_only_of_rows_left_out_are_told(ranked):
+def test_pairs_without_effect_are_reported(ranked):
     put("pairs", "4,5,cannot\n")
     answer = ranked(with_cells("f1", {3: ""}), "--pairs", "pairs", "--drop-missing-rows")
     assert (
@@ -904,7 +905,7 @@ def test_pairs_only_of_rows_left_out_are_told(ranked):
 
 
 @case(103)
-def test_row_103_one_name_for_two_rows(refused):
+def test_row_103_two_rows_with_the_same_name(refused):
     names = [f"s{row}" for row in range(30)]
     names[7] = "s2"
     put("t.csv", with_column("id", names))
@@ -919,8 +920,8 @@ def test_row_107_all_rows_linked(ranked):
     )
 
 
-def test_odd_probabilities(refused):
-    """Named as the file names them: its line and column, or its row."""
+def test_invalid_probabilities(refused):
+    """The error names the line and column of the file, or its row."""
     proba = {"p": ["0.5"] * 30, "q": ["0.5"] * 30}
     for row, cells, words in (
         (4, ("0.5", "0.4"), ("line 6", "0.9")),
@@ -949,7 +950,7 @@ LINES = PLAIN.splitlines()
     ("content", "options", "note"),
     [
         pytest.param(b"\xef\xbb\xbf" + PLAIN.encode(), (), None, id="135-byte order mark"),
-        pytest.param(PLAIN.encode("utf-16"), ("--encoding", "utf-16"), None, id="136-asked for"),
+        pytest.param(PLAIN.encode("utf-16"), ("--encoding", "utf-16"), None, id="136-requested"),
         pytest.param(gzip.compress(PLAIN.encode()), (), None, id="139-gzip without the suffix"),
         pytest.param(
             zstandard.compress(PLAIN.encode()), (), None, id="139-zstd without the suffix"
@@ -965,12 +966,12 @@ LINES = PLAIN.splitlines()
             PLAIN.replace(",", ";"), (), "columns are separated by semicolons", id="146-semicolons"
         ),
         pytest.param(PLAIN.replace(",", "\t"), (), "columns are separated by tabs", id="146-tabs"),
-        pytest.param(PLAIN.replace(",", "!"), ("--sep", "!"), None, id="146-asked for"),
+        pytest.param(PLAIN.replace(",", "!"), ("--sep", "!"), None, id="146-requested"),
         pytest.param(
             PLAIN.replace(",", "\t"), ("--sep", "\\t"), None, id="146-a tab as shells write it"
         ),
         pytest.param(
-            f"# lab\n{PLAIN}", ("--comment", "#"), "1 comment line skipped", id="156-asked for"
+            f"# lab\n{PLAIN}", ("--comment", "#"), "1 comment line skipped", id="156-requested"
         ),
     ],
 )
@@ -1003,7 +1004,7 @@ def test_row_148_thousands_separators(ranked):
 
 
 @case(151)
-def test_row_151_header_that_is_data(ranked):
+def test_row_151_a_header_that_looks_like_data(ranked):
     bare = PLAIN.partition("\n")[2]
     answer = ranked(bare)
     assert any(
@@ -1076,7 +1077,7 @@ def test_row_159_parquet_columns_of_every_kind(ranked):
 
 
 @case(161)
-def test_row_161_a_key_chooses(ranked):
+def test_row_161_a_key_selects_an_array(ranked):
     values = array(columns())
     chosen = ranked(npz(A=values, B=values[:, ::-1]), "--key", "A", name="t.npz")
     alone = ranked(npz(A=values), name="t.npz")
@@ -1096,17 +1097,17 @@ def test_row_166_a_file_that_grows(run, folder, monkeypatch):
     read = graphsieve.table.files.opening._Counted.read
     lines = ["1,2,3,4\n"]
 
-    def while_somebody_writes(self, size=-1):
+    def read_and_append(self, size=-1):
         with open("t.csv", "a") as file:
             file.write(lines.pop() if lines else "")
         return read(self, size)
 
-    monkeypatch.setattr(graphsieve.table.files.opening._Counted, "read", while_somebody_writes)
+    monkeypatch.setattr(graphsieve.table.files.opening._Counted, "read", read_and_append)
     check_refusal(run("rank", "t.csv"), 3, "t.csv", "changed while it was read")
 
 
 @case(167)
-def test_row_167_what_is_no_file(refused, run, folder):
+def test_row_167_inputs_that_are_not_files(refused, run, folder):
     put("table.csv")
     refused(["rank", "tabel.csv"], 2, "'tabel.csv'", "'table.csv'")
     refused(["rank", "nowhere/table.csv"], 2, "'table.csv'", "folder")
@@ -1137,7 +1138,7 @@ def test_row_167_a_stream(run, ranked, monkeypatch):
     assert answer.document["table"]["name"] == "standard input"
 
 
-# --- H. use and output
+# --- H. usage and output
 # --------------------------------------------------------------------------------------------------
 
 
@@ -1145,7 +1146,7 @@ def test_row_167_a_stream(run, ranked, monkeypatch):
     "name", ["-y", "--json", "two words", "it's", 'a "quoted" one', "ß→é", "a,b", "=y"]
 )
 @case(169)
-def test_row_169_odd_column_names(run, name):
+def test_row_169_unusual_column_names(run, name):
     table = columns() | {name: ["a", "b"] * 15}
     rows = io.StringIO()
     csv.writer(rows).writerows([list(table), *zip(*table.values(), strict=True)])
@@ -1175,7 +1176,7 @@ def test_row_170_unknown_commands_and_flags(refused):
 
 @pytest.mark.slow
 @case(172)
-def test_row_172_the_reader_goes_away(folder):
+def test_row_172_the_reader_closes_the_output(folder):
     put("t.csv")
     read, write = os.pipe()
     os.close(read)
@@ -1212,7 +1213,7 @@ def test_row_173_plain_output(folder, settings):
 
 @pytest.mark.slow
 @case(175)
-def test_row_175_a_bomb(refused, monkeypatch):
+def test_row_175_a_decompression_bomb(refused, monkeypatch):
     bomb = gzip.compress(b"a,b\n" + b"0,0\n" * 5_000_000, 9)
     assert len(bomb) < 100_000
     put("t.csv.gz", bomb)
@@ -1243,7 +1244,7 @@ OUTPUTS += [
 @pytest.mark.parametrize(("command", "option", "name"), OUTPUTS)
 @case(176)
 def test_row_176_output_exists(refused, run, command, option, name):
-    """Refused before the table is looked for; with --force it is replaced."""
+    """It is refused before the table is read. With --force it is replaced."""
     put(name, "precious")
     refused([command, "absent.csv", option, name], 4, name, "exists", "--force")
     assert Path(name).read_text() == "precious"
@@ -1255,8 +1256,8 @@ def test_row_176_output_exists(refused, run, command, option, name):
 
 @pytest.mark.parametrize(("command", "option", "name"), OUTPUTS)
 @case(178)
-def test_row_178_output_cannot_be_there(refused, command, option, name):
-    """Refused before the table is looked for: it is absent, and nobody says so."""
+def test_row_178_invalid_output_paths(refused, command, option, name):
+    """It is refused before the table is read, so a missing table is not reported."""
     Path(f"folder{name}").mkdir()
     refused([command, "absent.csv", option, f"nowhere/{name}"], 4, "nowhere", "does not exist")
     refused([command, "absent.csv", option, f"folder{name}"], 4, f"folder{name}", "is a folder")
@@ -1265,10 +1266,10 @@ def test_row_178_output_cannot_be_there(refused, command, option, name):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 @case(178)
 def test_row_178_read_only_folder(refused):
-    Path("shut").mkdir()
-    Path("shut").chmod(0o555)
-    refused(["rank", "absent.csv", "-o", "shut/out.csv"], 4, "shut", "cannot be written")
-    Path("shut").chmod(0o755)
+    Path("protected").mkdir()
+    Path("protected").chmod(0o555)
+    refused(["rank", "absent.csv", "-o", "protected/out.csv"], 4, "protected", "cannot be written")
+    Path("protected").chmod(0o755)
 
 
 def test_output_is_input(refused):
@@ -1301,17 +1302,17 @@ def test_row_179_output_is_a_link(run, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [("rank", "--report", "out.html"), ("select", "-o", "out.csv")])
 @case(180)
-def test_row_180_no_room(folder, command):
-    """A limit on the size of files stands for a full disk."""
+def test_row_180_a_full_disk(folder, command):
+    """A limit on the size of files simulates a full disk."""
     name, option, output = command
     put("t.csv", text_of(columns(200)))
     put(output, "precious")
     before = listing(folder)
 
-    def little_room():
+    def limit_file_size():
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    ended = installed(name, "t.csv", option, output, "--force", preexec_fn=little_room)
+    ended = installed(name, "t.csv", option, output, "--force", preexec_fn=limit_file_size)
     check_refusal(
         Answer(code=ended.returncode, out=ended.stdout.decode(), err=ended.stderr.decode()),
         4,
@@ -1347,10 +1348,8 @@ SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminate
 
 
 @pytest.fixture
-def heard_interruptions():
-    """Python hears of SIGINT, also where the tests run in the background of a shell, which
-    ignores it there.
-    """
+def default_interruptions():
+    """Let Python handle SIGINT, which is ignored if the tests run in the background of a shell."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -1358,7 +1357,7 @@ def heard_interruptions():
 
 @pytest.mark.parametrize("ending", SIGNALS)
 @pytest.mark.parametrize("moment", ["compute", "write"])
-@pytest.mark.usefixtures("heard_interruptions")
+@pytest.mark.usefixtures("default_interruptions")
 @case(181)
 def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, ending):
     number, code, word = ending
@@ -1373,11 +1372,12 @@ def test_row_181_ended_by_a_signal(run, folder, monkeypatch, moment, ending):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code", "word"), SIGNALS)
-@pytest.mark.usefixtures("heard_interruptions")
+@pytest.mark.usefixtures("default_interruptions")
 @case(181)
 def test_row_181_the_installed_command(folder, number, code, word):
-    """It reads from a pipe when the signal comes; the pipe is closed after that, which wakes a
-    read that had just begun.
+    """The command reads from a pipe when it receives the signal.
+
+    The pipe is closed afterwards, which ends a read that had just begun.
     """
     os.mkfifo("pipe")
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -1389,7 +1389,7 @@ def test_row_181_the_installed_command(folder, number, code, word):
         env=environment,
     )
     try:
-        with open("pipe", "w") as pipe:  # opens once the command reads
+        with open("pipe", "w") as pipe:  # This waits until the command opens the pipe.
             pipe.write("a,b\n")
             pipe.flush()
             started.send_signal(number)
@@ -1426,7 +1426,9 @@ def test_row_183_two_runs_one_output(folder, run):
 
 @case(184)
 def test_row_184_no_nan_in_json(ranked):
-    """Classes that a column tells apart without any spread within have an infinite Fisher score."""
+    """The Fisher score is infinite if a column is constant in each class and differs between
+    them.
+    """
     table = columns() | {"perfect": ["0", "1"] * 15, "constant": ["4"] * 30, "y": ["a", "b"] * 15}
     answer = ranked(text_of(table), *TARGET, "--method", "fisher", "--redundancy", "none")
     assert answer.features[0] | {"rank": 1} == answer.features[0]
@@ -1471,7 +1473,7 @@ def test_row_186_no_home(folder):
 
 @pytest.mark.slow
 @case(187)
-def test_row_187_same_bytes_elsewhere(folder):
+def test_row_187_same_output_in_other_environments(folder):
     put("t.csv", with_column("y", ["a", "b", ""] * 10))
     found = set()
     for place, settings in enumerate(
@@ -1500,7 +1502,7 @@ def test_row_187_same_bytes_elsewhere(folder):
     "name", [b"two words.csv", b"a\nline.csv", b"b\xff\xfe.csv", "größe.csv".encode(), b"it's.csv"]
 )
 @case(188)
-def test_row_188_odd_paths(run, name):
+def test_row_188_unusual_paths(run, name):
     path = os.fsdecode(name)
     put(path)
     answer = run("rank", path, "--report", f"{path}.html", "--json")
@@ -1528,7 +1530,7 @@ HOSTILE = (
 
 
 class Elements(html.parser.HTMLParser):
-    """The elements of a page with their attributes, and its title; texts are not looked at."""
+    """The elements of a page with their attributes, and its title."""
 
     def __init__(self, page):
         super().__init__()
@@ -1564,7 +1566,7 @@ def hostile_table():
 @pytest.mark.parametrize("command", ["rank", "compare"])
 @case(189, 190)
 def test_row_189_and_190_names_are_data(run, command):
-    """What a browser makes of such a page is in test_report_browser.py."""
+    """test_report_browser.py tests such pages in a browser."""
     put("t.csv", hostile_table())
     answer = run(command, "t.csv", "--target", "y", "--report", "out.html", "--json")
     assert answer.code == 0, answer.err
@@ -1663,8 +1665,8 @@ def test_row_197_there_is_no_model_file(refused):
 
 
 @case(198)
-def test_row_198_no_command_downloads_what_it_is_told_to(refused):
-    """An address is no table, and the only command that downloads takes names of papers."""
+def test_row_198_no_command_downloads_from_an_address(refused):
+    """An address is not a table, and the only command that downloads accepts names of papers."""
     for address in ("http://localhost:9/table.csv", "file:///etc/passwd"):
         refused(["rank", address], 2, "there is no file")
         refused(["reproduce", address], 2, "invalid choice")
@@ -1672,7 +1674,7 @@ def test_row_198_no_command_downloads_what_it_is_told_to(refused):
 
 @pytest.mark.slow
 @case(199)
-def test_row_199_the_report_asks_nobody(run):
+def test_row_199_the_report_sends_no_requests(run):
     put("t.csv", with_column("y", ["a", "b"] * 15))
     for command in ("rank", "compare"):
         assert run(command, "t.csv", *TARGET, "--report", "out.html", "--force").code == 0
@@ -1727,15 +1729,15 @@ def test_row_200_no_paths_in_results(run, folder):
 # --- J. resources
 # --------------------------------------------------------------------------------------------------
 
-# Read and ranked again and again with a little more memory each time, until there is enough; the
-# first run has loaded everything.
+# The command is run again and again, each time with a little more memory, until it succeeds. The
+# first run, without a limit, loads all modules.
 SHORT_OF_MEMORY = """
 import contextlib, io, json, os, resource, sys
 from graphsieve.cli import main
 
 def run(arguments):
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as said:
-        return main(arguments), said.getvalue()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()) as err:
+        return main(arguments), err.getvalue()
 
 arguments, found = sys.argv[1:], []
 unlimited = resource.getrlimit(resource.RLIMIT_AS)
@@ -1744,18 +1746,16 @@ for extra in [0, 2**16, 2**18, 2**19, *(2**20 * more for more in (1, 2, 3, 4, 6,
     [os.unlink(name) for name in os.listdir() if name.startswith("out")]
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + extra, unlimited[1]))
-    code, said = run(arguments)
+    code, err = run(arguments)
     resource.setrlimit(resource.RLIMIT_AS, unlimited)
-    found.append((code, said, sorted(os.listdir())))
+    found.append((code, err, sorted(os.listdir())))
 print(json.dumps(found))
 """
 
 
 @pytest.mark.slow
 @case(202)
-@pytest.mark.skipif(
-    not Path("/proc/self/statm").exists(), reason="nobody says how much memory is used"
-)
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the memory in use is unknown")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -1765,7 +1765,7 @@ print(json.dumps(found))
     ],
     ids=["rank", "threads", "select"],
 )
-def test_row_202_short_of_memory(folder, arguments):
+def test_row_202_too_little_memory(folder, arguments):
     random = np.random.default_rng(8)
     table = {f"c{place}": random.normal(size=1500).tolist() for place in range(40)}
     put("t.csv", text_of(table | {"y": ["a", "b", "c"] * 500}))
@@ -1781,19 +1781,17 @@ def test_row_202_short_of_memory(folder, arguments):
     assert ended.returncode == 0, ended.stderr
     answers = json.loads(ended.stdout)
     assert {code for code, _, _ in answers} == {0, 3}, answers
-    for code, said, files in answers:
+    for code, err, files in answers:
         assert files == ([arguments[-1], "t.csv"] if code == 0 else ["t.csv"])
-        assert code == 0 or said.splitlines()[-1].startswith("graphsieve: ")
-        assert code == 0 or "memory" in said.splitlines()[-1]
+        assert code == 0 or err.splitlines()[-1].startswith("graphsieve: ")
+        assert code == 0 or "memory" in err.splitlines()[-1]
     assert answers[-1][0] == 0
 
 
 @pytest.mark.slow
 @case(201)
-def test_row_201_no_step_is_as_large_as_all_pairs(folder):
-    """Sixteen thousand rows have pairs for two gigabytes; the command has a quarter of that for
-    its numbers.
-    """
+def test_row_201_no_step_stores_all_pairs(folder):
+    """All pairs of 16,000 rows need 2 GB; the command has a quarter of that for its arrays."""
     random = np.random.default_rng(9)
     np.savez("t.npz", X=random.normal(size=(16_000, 3)))
     limited = (
@@ -1826,22 +1824,22 @@ def test_row_201_no_step_is_as_large_as_all_pairs(folder):
         assert len(ended.stdout.splitlines()) == 4
 
 
-# --- all of them
+# --- completeness
 # --------------------------------------------------------------------------------------------------
 
 
-def test_every_row_has_its_case():
+def test_every_case_has_a_test():
     assert set(C_ROWS) == cases_of(sys.modules[__name__])
 
 
-def test_the_rows_are_those_of_the_document():
+def test_the_cases_are_those_of_the_document():
     assert sorted(C_ROWS) == sorted(
         number for number, where in cases_in_table().items() if "C" in where
     )
 
 
 def test_no_option_loads_a_model():
-    """What the answers to rows 195 and 197 rest on."""
+    """The results of cases 195 and 197 depend on this."""
     commands = next(
         action for action in parser()._actions if action.choices and "rank" in action.choices
     )

@@ -1,4 +1,4 @@
-"""The promise of test_cli_bad_input where the machine, the terminal or the names are odd."""
+"""The command with unusual encodings, folders, signals, threads and streams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def table(tmp_path):
 
 
 def run(*arguments, **settings):
-    """The command in a process of its own."""
+    """Run the command in a separate process."""
     environment = {**os.environ, **settings.pop("environment", {})}
     return subprocess.run(
         [sys.executable, "-m", "graphsieve", *arguments],
@@ -76,7 +76,7 @@ def test_names_in_csv_stay_apart_in_any_encoding(table):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use cannot be removed there")
-def test_a_folder_that_was_removed(table, tmp_path):
+def test_the_working_folder_was_removed(table, tmp_path):
     gone = tmp_path / "gone"
     code = "import os, sys; os.mkdir(sys.argv[1]); os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); "
     code += "from graphsieve.cli import main; sys.exit(main(sys.argv[2:]))"
@@ -99,7 +99,7 @@ def test_a_folder_that_was_removed(table, tmp_path):
             check=False,
         )
         assert found.returncode == expected, found.stderr
-        assert b"bug of ours" not in found.stderr
+        assert b"bug in graphsieve" not in found.stderr
         assert found.stderr.count(b"\n") == (expected > 0)
 
 
@@ -120,13 +120,13 @@ def test_what_was_typed_does_not_reach_the_terminal_as_it_is(table, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["rank", str(table), "--\x1b[31m\nred\udcff"])
     assert ended.value.code == 2
-    said = capsys.readouterr().err
-    assert said.startswith(r"graphsieve rank: unrecognized arguments: --\x1b[31m\nred\udcff")
-    assert said.count("\n") == 1
+    err = capsys.readouterr().err
+    assert err.startswith(r"graphsieve rank: unrecognized arguments: --\x1b[31m\nred\udcff")
+    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["\udcff", "ütf-8"])
-def test_an_encoding_by_a_name_that_cannot_be_written(table, capsys, name):
+def test_an_encoding_with_an_invalid_name(table, capsys, name):
     assert main(["rank", str(table), "--encoding", name]) == 2
     assert "is not a text encoding" in capsys.readouterr().err
 
@@ -141,7 +141,7 @@ def test_half_a_character_in_a_file_that_holds_whole_ones(tmp_path, columns, end
 
 
 def test_half_a_character_from_an_encoding_that_has_them(tmp_path, capsys):
-    # UTF-7 of U+D800
+    # The second name is U+D800 in UTF-7.
     (tmp_path / "in.csv").write_bytes(
         b"a,+2AA-\n" + b"".join(b"%d,%d\n" % (i, i * i % 5) for i in range(8))
     )
@@ -180,7 +180,7 @@ def test_results_without_end_are_refused(tmp_path, monkeypatch, capsys):
 
 
 def doing(monkeypatch, work):
-    """The command with other work to do."""
+    """Replace the work of the command."""
     monkeypatch.setattr(
         graphsieve.cli, "import_module", lambda name: SimpleNamespace(run=lambda options: work())
     )
@@ -188,15 +188,13 @@ def doing(monkeypatch, work):
 
 @pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_does_not_interrupt_the_clean_up(monkeypatch, capsys, again):
-    """Whoever is impatient asks twice; what the first has interrupted is still removing its
-    temporary file then.
-    """
+    """A user may interrupt twice. The clean-up after the first signal must still be completed."""
     cleaned = []
 
     def work():
         try:
             os.kill(os.getpid(), signal.SIGINT)
-            for _ in range(1000):  # a signal is heard between two steps
+            for _ in range(1000):  # Python handles a signal between two steps.
                 pass
         finally:
             os.kill(os.getpid(), again)
@@ -220,9 +218,9 @@ def test_a_second_signal_does_not_interrupt_the_clean_up(monkeypatch, capsys, ag
     assert capsys.readouterr().err == "graphsieve: interrupted.\n"
 
 
-def test_whoever_answers_signals_himself_goes_on_doing_so(monkeypatch):
-    heard, found = [], []
-    before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+def test_signal_handlers_of_the_caller_are_kept(monkeypatch):
+    received, found = [], []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: received.append(number))
     own = signal.getsignal(signal.SIGTERM)
 
     def work():
@@ -235,10 +233,10 @@ def test_whoever_answers_signals_himself_goes_on_doing_so(monkeypatch):
         assert signal.getsignal(signal.SIGTERM) is own
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert (heard, found) == ([signal.SIGTERM], [own])
+    assert (received, found) == ([signal.SIGTERM], [own])
 
 
-def test_the_command_in_several_threads_leaves_the_filters_of_warnings(monkeypatch):
+def test_the_command_in_several_threads_keeps_the_warning_filters(monkeypatch):
     before, showing, both_inside = (
         list(warnings.filters),
         warnings.showwarning,
@@ -246,7 +244,7 @@ def test_the_command_in_several_threads_leaves_the_filters_of_warnings(monkeypat
     )
 
     def work():
-        with graphsieve.cli.saying.told_warnings(quiet=True, debug=False):
+        with graphsieve.cli.notes.shown_warnings(quiet=True, debug=False):
             both_inside.wait(timeout=60)
 
     doing(monkeypatch, work)
@@ -257,7 +255,7 @@ def test_the_command_in_several_threads_leaves_the_filters_of_warnings(monkeypat
 
 
 def test_the_command_called_from_python_changes_no_environment(monkeypatch, capsys):
-    """A limit of the address space is for whoever still has to load numpy."""
+    """The limit of the address space only matters before numpy is loaded."""
     monkeypatch.setattr(process, "allowed_address_space", lambda: 2**29)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
@@ -269,8 +267,8 @@ def test_the_command_called_from_python_changes_no_environment(monkeypatch, caps
 @pytest.mark.parametrize(
     ("beyond", "threads"), [(0, "1"), (95, "1"), (200, "2"), (500, "5"), (800, None)]
 )
-def test_blas_gets_as_many_threads_as_there_is_address_space_for(monkeypatch, beyond, threads):
-    """Libraries take 576 MiB with pandas, and each thread 96 more; eight cores would use eight."""
+def test_the_threads_of_blas_depend_on_the_address_space(monkeypatch, beyond, threads):
+    """Libraries with pandas need 576 MiB, and each thread 96 MiB more. There are eight cores."""
     monkeypatch.setattr(process, "allowed_address_space", lambda: (576 + beyond) * 2**20)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -282,7 +280,7 @@ def test_blas_gets_as_many_threads_as_there_is_address_space_for(monkeypatch, be
 
 @pytest.mark.parametrize("stream", [None, "closed"])
 def test_no_error_stream_is_no_error(monkeypatch, tmp_path, stream):
-    """pythonw has none, and whoever closes it does not want to be told of progress."""
+    """pythonw has no error stream. If the stream is closed, progress is not reported."""
     if stream == "closed":
         stream = (tmp_path / "log").open("w")
         stream.close()
@@ -298,5 +296,5 @@ def test_no_error_stream_is_no_error(monkeypatch, tmp_path, stream):
             )
             == 2
         )
-    graphsieve.cli.saying.say("a line")
+    graphsieve.cli.notes.note("a line")
     assert main(["methods", "--format", "csv"]) == 0

@@ -1,5 +1,6 @@
-"""What the command must not get wrong without a word: numbers, names of rows, marks of the
-unknown, options without effect.
+"""Values that the command must not change silently: numbers, row names and unknown labels.
+
+Options without effect are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from graphsieve.table.files.writing import write_table
 @pytest.mark.parametrize("layout", ["array", "coordinate"])
 @pytest.mark.parametrize(("field", "offset"), [("integer", 2**60), ("unsigned-integer", 2**63)])
 def test_large_whole_numbers_in_mtx_are_written_as_they_are(run, layout, field, offset):
-    """A float64 near 2**60 is a multiple of 256, so that none of these could be one."""
+    """Numbers of type float64 near 2**60 are multiples of 256, so none of these is one."""
     given = [offset + 2 * i + 1 for i in range(12)]
     if layout == "array":
         lines = ["12 2", *map(str, given), *map(str, range(12))]
@@ -46,9 +47,7 @@ def test_large_whole_numbers_in_mtx_are_written_as_they_are(run, layout, field, 
     "names", [["1.1", "1.10"], ["1E5", "100000.0"], ["true", "TRUE"], ["+5", "5"], ["5", "5.0"]]
 )
 def test_names_of_rows_stay_as_they_are_written(run, names):
-    """Versions, plates and the like look like numbers, and different ones may stand for the
-    same.
-    """
+    """Row names such as versions may look like numbers, and different names like equal numbers."""
     ids = [*names, *(f"{i}.50" for i in range(22))]
     put("t.csv", {"id": ids, **numbers(), "kind": [i % 2 for i in range(24)]})
     code, out, _ = run("select", "t.csv", "--id-column", "id", "--target", "kind", "--raw-names")
@@ -67,7 +66,7 @@ def test_names_of_rows_stay_as_they_are_written(run, names):
 
 
 @pytest.mark.parametrize(("given", "kind"), [(["-3", "12"], int), (["1.5", "-2.25"], float)])
-def test_names_of_rows_that_are_numbers_as_they_are_written_stay_numbers(run, given, kind):
+def test_row_names_that_are_numbers_stay_numbers(run, given, kind):
     put("t.csv", {"id": given, "a": [1, 2]})
     assert [type(value) for value in read_table("t.csv", id_column="id").kept["id"]] == [kind, kind]
 
@@ -75,7 +74,7 @@ def test_names_of_rows_that_are_numbers_as_they_are_written_stay_numbers(run, gi
 @pytest.mark.parametrize("name", ["", "id"])
 @pytest.mark.parametrize("first", [0, 1, 1001])
 def test_a_column_that_counts_the_rows_is_told_of(run, name, first):
-    """As pandas and R write it; in a table sorted by class it would rank first without a word."""
+    """pandas and R write such a column. In a table sorted by class it would rank first."""
     put("t.csv", {name: range(first, first + 24), **numbers(), "kind": ["u"] * 12 + ["v"] * 12})
     shown = name or "column_1"
     code, _, err = run("rank", "t.csv", "--target", "kind")
@@ -85,12 +84,12 @@ def test_a_column_that_counts_the_rows_is_told_of(run, name, first):
         "--id-column or --exclude." in err
     )
     for option in ("--id-column", "--exclude"):
-        assert "counts the rows" not in run("rank", "t.csv", "--target", "kind", option, shown)[2]
+        assert "numbers the rows" not in run("rank", "t.csv", "--target", "kind", option, shown)[2]
 
 
-def test_columns_that_almost_count_the_rows_are_measurements(run):
-    """One step of another length, the other direction, steps of two, a number missing and
-    filled, the same in another order.
+def test_columns_that_almost_number_the_rows_are_kept(run):
+    """The columns have one different step, the opposite direction, steps of two, a filled value,
+    and another order.
     """
     rows = list(range(24))
     put(
@@ -110,7 +109,7 @@ def test_columns_that_almost_count_the_rows_are_measurements(run):
 
 
 def test_a_mark_of_the_unknown_in_a_quantity_is_refused(run):
-    """It would be taken for a value far from all others."""
+    """It would be used as a value far from all others."""
     put("t.csv", {**numbers(), "price": [-999 if i % 5 == 0 else i * 1.5 for i in range(24)]})
     for further in ((), ("--target-type", "continuous")):
         for command in ("rank", "compare", "select"):
@@ -133,7 +132,8 @@ def test_a_mark_of_the_unknown_among_texts_is_told_of(run):
     )
     for mark in ("none", "-2"):
         assert (
-            "is taken for" not in run("rank", "t.csv", "--target", "kind", "--unlabeled", mark)[2]
+            "is one of its classes"
+            not in run("rank", "t.csv", "--target", "kind", "--unlabeled", mark)[2]
         )
 
 
@@ -167,7 +167,7 @@ def test_the_report_repeats_the_seed_and_sparse_tables_in_python(run):
 
 
 @pytest.mark.slow
-def test_more_processes_than_anybody_has_are_not_started(run):
+def test_the_number_of_processes_is_limited(run):
     put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
     few = (
         "compare",
@@ -264,7 +264,7 @@ def test_results_under_a_name_of_a_compressed_file_are_compressed(run, command, 
         assert run(command, "t.csv", "-o", str(file), *further)[0] == 0
     assert gzip.decompress(packed.read_bytes()) == plain.read_bytes()
     assert asked.read_bytes() == packed.read_bytes()
-    assert packed.read_bytes()[4:8] == bytes(4)  # no time
+    assert packed.read_bytes()[4:8] == bytes(4)  # without a time stamp
 
 
 def test_a_report_under_a_name_of_a_compressed_file_is_compressed(run):
@@ -283,7 +283,7 @@ def test_a_report_under_a_name_of_a_compressed_file_is_compressed(run):
         ["rank", "--report"],
     ],
 )
-def test_a_name_that_promises_another_compression_is_refused(run, arguments, ending):
+def test_a_name_with_another_compression_is_refused(run, arguments, ending):
     put("t.csv", numbers())
     code, out, err = run(arguments[0], "t.csv", *arguments[1:], f"out.csv{ending}")
     assert (code, out) == (2, "")
@@ -309,7 +309,7 @@ def test_a_name_that_promises_another_compression_is_refused(run, arguments, end
     ],
 )
 def test_an_output_that_is_named_like_a_folder_is_refused(run, arguments, ending):
-    """It does not exist, and a file of that name would not be where others look for it."""
+    """The folder does not exist, and the output must not become a file of this name."""
     put("t.csv", numbers())
     code, out, err = run(*arguments[:-1], arguments[-1] + ending)
     assert (code, out) == (4, "")
@@ -322,7 +322,7 @@ def test_an_output_that_is_named_like_a_folder_is_refused(run, arguments, ending
 )
 def test_a_byte_order_mark_is_no_part_of_a_name(run, encoding):
     put("plain.csv", {"kind": ["u", "v"] * 12, **numbers()})
-    mark = "" if encoding == "utf-16" else "\ufeff"  # which Python writes itself
+    mark = "" if encoding == "utf-16" else "\ufeff"  # Python writes the mark for utf-16.
     Path("t.csv").write_bytes((mark + Path("plain.csv").read_text()).encode(encoding))
     table = read_table("t.csv", encoding=encoding)
     assert table.columns == ("kind", "a", "b", "c")
@@ -354,7 +354,7 @@ def test_the_first_line_of_excel_says_the_separator(run, line, sep, named):
     )
 
 
-def test_lines_below_the_separator_of_excel_are_counted_as_an_editor_does(run):
+def test_line_numbers_include_the_separator_line_of_excel(run):
     Path("t.csv").write_text("sep=;\na;b\n1;2\n3;4;5\n")
     assert "t.csv: line 4 has 3 fields, expected 2" in run("rank", "t.csv")[2]
     Path("t.csv").write_text("sep=;\n")
@@ -367,7 +367,7 @@ def test_lines_below_the_separator_of_excel_are_counted_as_an_editor_does(run):
 
 
 @pytest.mark.parametrize("name", ["sep=", "sep=a", "sep=10", "sep=;x", "separator"])
-def test_a_name_that_only_begins_like_the_separator_of_excel_is_a_name(run, name):
+def test_a_name_that_resembles_the_separator_line_of_excel_is_a_name(run, name):
     Path("t.csv").write_text(f"{name}\n1\n2\n")
     assert read_table("t.csv", sep=",").columns == (name,)
 
@@ -411,9 +411,9 @@ def test_select_keeps_the_types_of_arrow(run, source, result):
         assert found[name].to_pylist() == table[name].to_pylist(), name
 
 
-def test_select_widens_a_type_that_cannot_hold_what_was_filled(run):
+def test_select_widens_a_type_that_cannot_represent_the_filled_value(run):
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    flags = [None, None, *[True, False] * 11]  # the median is between the two
+    flags = [None, None, *[True, False] * 11]  # The median is 0.5.
     table = pa.table(
         {
             "flag": flags,
@@ -434,15 +434,15 @@ def test_select_widens_a_type_that_cannot_hold_what_was_filled(run):
 
 
 @pytest.mark.parametrize("types", [3, "a", {"a": 3}])
-def test_types_that_are_none_are_refused(tmp_path, types):
+def test_invalid_types_are_refused(tmp_path, types):
     pytest.importorskip("pyarrow")
     with pytest.raises(InputTypeError):
         write_table(tmp_path / "t.parquet", {"a": [1, 2]}, types=types)
 
 
 @pytest.mark.parametrize("command", ["rank", "compare", "select"])
-def test_a_column_that_loses_digits_is_told_of_by_its_name(run, command):
-    """The library counts from 0 where an array has no names, and people do not."""
+def test_a_column_that_loses_digits_is_reported_by_its_name(run, command):
+    """The library numbers columns of arrays from 0, so the command must use their names."""
     large = np.column_stack(
         [np.arange(24) % 7, 2**60 + 2 * np.arange(24) ** 2 % 11 + 1, np.arange(24) % 5]
     )
@@ -455,7 +455,7 @@ def test_a_column_that_loses_digits_is_told_of_by_its_name(run, command):
     )
 
 
-def test_columns_of_huge_numbers_are_told_of_by_their_names(run):
+def test_columns_of_huge_numbers_are_reported_by_their_names(run):
     put(
         "t.csv",
         {**numbers(), "column 0": [1e200 * (i % 5) for i in range(24)], "kind": ["u", "v"] * 12},
@@ -474,7 +474,7 @@ def test_columns_of_huge_numbers_are_told_of_by_their_names(run):
     )
 
 
-def test_messages_on_classes_and_learners_are_in_the_words_of_the_command(run):
+def test_messages_about_classes_and_learners_name_options(run):
     put("t.csv", {**numbers(), "kind": ["u", "v"] * 12})
     put("proba.csv", {"p": [0.5] * 24, "column 3": [0.5] * 24})
     assert run("rank", "t.csv", "--target", "kind", "--proba", "proba.csv")[2].endswith(
@@ -489,7 +489,7 @@ def test_messages_on_classes_and_learners_are_in_the_words_of_the_command(run):
 @pytest.mark.parametrize(
     "first", ["x1,x2,musst", '"x1","x2",Must link', " x1 , x99 ,", "x1;x2;musst", "\nx1,x2,musst"]
 )
-def test_a_first_line_of_pairs_that_names_rows_is_no_header(run, first):
+def test_a_first_line_of_pairs_with_row_names_is_not_a_header(run, first):
     put("t.csv", {"id": [f"x{i}" for i in range(24)], **numbers()})
     Path("pairs.csv").write_text(
         f"{first}\n" + ("x3;x4;must\n" if ";" in first else "x3,x4,must\n")
@@ -501,7 +501,7 @@ def test_a_first_line_of_pairs_that_names_rows_is_no_header(run, first):
     )
 
 
-def test_a_first_line_of_pairs_that_names_no_rows_is_a_header(run):
+def test_a_first_line_of_pairs_without_row_names_is_a_header(run):
     put("t.csv", {"id": [f"x{i}" for i in range(24)], **numbers()})
     Path("pairs.csv").write_text("from,to,musst\nx3,x4,must\n")
     code, _, err = run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")

@@ -1,4 +1,4 @@
-"""What the library says of parameters, the command line says of its options."""
+"""Messages name parameters in Python, and the corresponding options on the command line."""
 
 from __future__ import annotations
 
@@ -20,22 +20,24 @@ from graphsieve.cli.arguments import parser
 from graphsieve.cli.option_names import OPTIONS, WORDS, for_the_command
 
 SOURCES = sorted(Path(graphsieve.__file__).parent.rglob("*.py"))
-SAYING = ("InputError", "InputTypeError", "UsageError", "ConstraintConflictError", "warn")
-MARKING = ("parameter", "setting", "remedy", "keyword", "phrase", "numbered", "must_be")
-# Options that no parameter of the library has: files, columns, and what the command itself does
-ITS_OWN = {
+MESSAGE_CALLS = ("InputError", "InputTypeError", "UsageError", "ConstraintConflictError", "warn")
+MARK_CALLS = ("parameter", "setting", "remedy", "keyword", "phrase", "numbered", "must_be")
+# Options without a parameter in the library: files, columns, and the output of the command
+COMMAND_ONLY = {
     *("--help", "--debug", "--version", "--quiet", "--force", "--output", "--format", "--json"),
     *("--report", "--rows", "--raw-names", "--full-paths", "--page", "--no-page", "--markdown"),
     *("--results", "--quick", "--full"),
     *("--target", "--pairs", "--proba", "--proba-columns", "--unsupervised", "--exclude", "--keep"),
     *("--drop-missing-columns", "--drop-missing-rows", "--fill-missing"),
-    "--fraction",  # a share, where n_features_to_select takes both
+    "--fraction",  # n_features_to_select may be a number or a fraction.
 }
 
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """The command in this process, in a folder with a table: exit code, error stream."""
+    """Run the command in this process, in a folder with a table, and return the exit code and
+    the error stream.
+    """
     monkeypatch.chdir(tmp_path)
     random = np.random.default_rng(3)
     rows = [[*map(repr, map(float, random.normal(size=3))), "uv"[at % 2]] for at in range(24)]
@@ -49,7 +51,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def options_of_the_command():
-    """Every option of every command, and the name under which it is kept."""
+    """Return all options of all commands, and the names of their attributes."""
     [commands] = [action for action in parser()._actions if hasattr(action, "_name_parser_map")]
     return {
         option: action.dest
@@ -60,32 +62,32 @@ def options_of_the_command():
     }
 
 
-# --- the table
+# --- the table of options
 # --------------------------------------------------------------------------------------------------
 
 
-def test_every_option_is_that_of_a_parameter_or_the_command_s_own():
-    assert set(OPTIONS.values()) | ITS_OWN == set(options_of_the_command())
-    assert not set(OPTIONS.values()) & ITS_OWN
+def test_every_option_belongs_to_a_parameter_or_only_to_the_command():
+    assert set(OPTIONS.values()) | COMMAND_ONLY == set(options_of_the_command())
+    assert not set(OPTIONS.values()) & COMMAND_ONLY
     assert len(set(OPTIONS.values())) == len(OPTIONS)
 
 
 def test_parameters_have_the_option_of_their_name():
-    """Where an option is called as a parameter of ours, it is its option, too."""
-    ours = {
+    """An option with the name of a parameter is the option of this parameter."""
+    parameters = {
         name for call in (rank, compare, read_table) for name in inspect.signature(call).parameters
     }
     found = {
         dest: option
         for option, dest in options_of_the_command().items()
-        if dest in ours and option not in ITS_OWN and dest not in ("neighbors", "format")
+        if dest in parameters and option not in COMMAND_ONLY and dest not in ("neighbors", "format")
     }
     assert {"method", "max_features", "scale", "sep", "id_column", "sizes", "folds"} <= set(found)
     assert found.items() <= OPTIONS.items()
 
 
 @pytest.mark.parametrize(("name", "option"), OPTIONS.items())
-def test_the_option_stands_in_the_place_of_the_parameter(name, option):
+def test_the_option_replaces_the_parameter(name, option):
     def worded(*parts):
         return for_the_command(Message(*parts))
 
@@ -102,7 +104,7 @@ def test_parameters_without_an_option_keep_their_names():
     assert for_the_command(message) == "weight is wrong; try form='ratio'."
 
 
-def test_labels_and_places_are_no_words_of_ours():
+def test_labels_and_positions_are_not_reworded():
     label = Part("X", "class label", value="X")
     assert for_the_command(Message("class ", label, " in ", numbered("column", 3))) == (
         "class X in column 3"
@@ -113,7 +115,7 @@ def test_messages_are_on_one_line():
     assert for_the_command(Message("a\n  b ", parameter("sep"))) == "a b --sep"
 
 
-# --- the sources
+# --- the source code
 # --------------------------------------------------------------------------------------------------
 
 
@@ -126,8 +128,8 @@ def calls(tree, names):
 
 
 def plain_texts(call):
-    """What a call is given as text that no interface words otherwise."""
-    marked = {id(one) for part in calls(call, MARKING) for one in ast.walk(part)}
+    """Return the texts of a call that are the same in all interfaces."""
+    marked = {id(one) for part in calls(call, MARK_CALLS) for one in ast.walk(part)}
     return [
         node.value
         for node in ast.walk(call)
@@ -136,22 +138,25 @@ def plain_texts(call):
 
 
 def unmarked(tree):
-    """Texts of messages that name a parameter for which there is an option."""
+    """Return the texts of messages that name a parameter with an option."""
     long = "|".join(name for name in OPTIONS if "_" in name)
     named = re.compile(rf"\b({long})\b|(?<!\(X, )\b({'|'.join(OPTIONS)})=")
     found = [
-        text for call in calls(tree, SAYING) for text in plain_texts(call) if named.search(text)
+        text
+        for call in calls(tree, MESSAGE_CALLS)
+        for text in plain_texts(call)
+        if named.search(text)
     ]
-    return [text for text in found if text.strip() not in OPTIONS]  # given["n_jobs"] and the like
+    return [text for text in found if text.strip() not in OPTIONS]  # Keys such as given["n_jobs"].
 
 
-def marked_in_vain(tree):
-    """Parts in an f-string, which would be parts no more."""
+def marks_lost(tree):
+    """Return the parts in f-strings, which lose their marks there."""
     return [
         ast.unparse(part)
         for text in ast.walk(tree)
         if isinstance(text, ast.JoinedStr)
-        for part in calls(text, MARKING)
+        for part in calls(text, MARK_CALLS)
     ]
 
 
@@ -159,50 +164,50 @@ def marked_in_vain(tree):
 def test_messages_mark_the_parameters_that_have_options(source):
     tree = ast.parse(source.read_text(encoding="utf-8"))
     assert unmarked(tree) == []
-    assert marked_in_vain(tree) == []
+    assert marks_lost(tree) == []
 
 
-def test_unmarked_parameters_would_be_found():
+def test_unmarked_parameters_are_found():
     tree = ast.parse(
         'raise InputError(f"n_neighbors is {n}.")\n'
-        'warn(parameter("n_jobs"), " goes with ", "scale=None.")\n'
+        'warn(parameter("n_jobs"), " requires ", "scale=None.")\n'
         'warn(f"{parameter(name)} is odd.", keyword("n_jobs"), given["n_jobs"])\n'
     )
     assert unmarked(tree) == ["n_neighbors is ", "scale=None."]
-    assert marked_in_vain(tree) == ["parameter(name)"]
+    assert marks_lost(tree) == ["parameter(name)"]
 
 
 @pytest.mark.slow
-def test_every_phrase_has_words_and_all_words_are_used():
+def test_all_phrases_have_another_wording_and_all_wordings_are_used():
     trees = [ast.parse(source.read_text(encoding="utf-8")) for source in SOURCES]
     given = [ast.literal_eval(call.args[0]) for tree in trees for call in calls(tree, ("phrase",))]
     assert set(given) | {"X", "y", "label_proba"} == set(WORDS)
 
 
-# --- the command
+# --- the command line
 # --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--top", "9"), "--top is 9, but there are 3 features"),
         (("--top", "3", "--max-features", "2"), "--top is 3, but --max-features allows 2"),
-        (("--method", "fisher", "--scale", "rank"), "leave --scale 'auto', got 'rank'"),
-        (("--method", "fisher", "--metric", "cosine"), "leave --metric 'auto', got 'cosine'"),
-        (("--method", "fisher", "--bandwidth", "2"), "has no --bandwidth; leave it 'auto'"),
-        (("--method", "fisher", "--neighbors", "2"), "has no --neighbors; leave it 'auto'"),
+        (("--method", "fisher", "--scale", "rank"), "leave --scale at 'auto', got 'rank'"),
+        (("--method", "fisher", "--metric", "cosine"), "leave --metric at 'auto', got 'cosine'"),
+        (("--method", "fisher", "--bandwidth", "2"), "has no --bandwidth; leave it at 'auto'"),
+        (("--method", "fisher", "--neighbors", "2"), "has no --neighbors; leave it at 'auto'"),
         (("--method", "fisher", "--compress", "som"), "leave --compress out, got 'som'"),
         (("--method", "fisher", "--param", "a=1"), "--param may contain: nothing"),
         (("--method", "fisher", "--neighbor-search", "approximate"), "leave --neighbor-search"),
         (("--method", "diverse", "--redundancy", "correlation"), "leave --redundancy at 'auto'"),
         (
             ("--prototypes", "5"),
-            "--prototypes belongs to the methods that use a graph, and --method auto builds none",
+            "--prototypes applies only to methods that use a graph, but --method auto builds none",
         ),
         (
             ("--method", "lsdf", "--prototypes", "5"),
-            "--prototypes 5 belongs to --compress som or 'kmeans', and nothing is to be "
+            "--prototypes 5 requires --compress som or 'kmeans', but nothing is to be "
             "compressed; leave it out.",
         ),
         (("--method", "hybrid", "--redundancy", "none"), "has no --redundancy; leave it out"),
@@ -211,27 +216,27 @@ def test_every_phrase_has_words_and_all_words_are_used():
         (("--input-format", "cvs"), "--input-format must be one of"),
     ],
 )
-def test_errors_of_the_command_name_its_options(run, arguments, said):
+def test_errors_of_the_command_name_its_options(run, arguments, message):
     code, err = run("rank", "t.csv", "--target", "kind", *arguments)
     assert code in (2, 3)
-    assert said in err.splitlines()[-1]
+    assert message in err.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--sizes", "9"), "--sizes contains 9, but there are 3 features"),
         (("--sizes", "1", "1"), "--sizes contains a number of features twice"),
         (("--methods", "fisher", "fisher"), "--methods contains a name twice"),
     ],
 )
-def test_errors_of_comparisons_name_the_options(run, arguments, said):
+def test_errors_of_comparisons_name_the_options(run, arguments, message):
     code, err = run("compare", "t.csv", "--target", "kind", *arguments)
     assert code == 3
-    assert said in err.splitlines()[-1]
+    assert message in err.splitlines()[-1]
 
 
-def test_a_search_without_a_target_asks_for_its_column(run):
+def test_a_search_without_a_target_names_the_option(run):
     code, err = run("rank", "t.csv", "--method", "hybrid", "--exclude", "kind")
     assert code == 3
     assert err.endswith("needs a target; name a column of classes by --target.\n")
@@ -245,8 +250,8 @@ def test_warnings_of_the_command_name_its_options(run):
     assert "warning: --neighbors 30 is lowered to 23: there are only 24 samples" in err
 
 
-def test_names_of_files_and_columns_are_left_as_they_are(run):
-    """They are user data, whatever they look like."""
+def test_names_of_files_and_columns_are_not_reworded(run):
+    """User data is never changed, even if it looks like a parameter."""
     names = ["n_neighbors", "X has ", "method='fisher'"]
     cells = Path("t.csv").read_text().splitlines()[1:]
     Path("sep must be.csv").write_text("\n".join([",".join([*names, "kind"]), *cells, ""]))
@@ -262,7 +267,7 @@ def test_names_of_files_and_columns_are_left_as_they_are(run):
     assert err.endswith("graphsieve: --top is 9, but there are 3 features; ask for 1 to 3.\n")
 
 
-def test_the_same_error_reads_otherwise_in_python(run):
+def test_the_same_error_has_another_wording_in_python(run):
     _, err = run("rank", "t.csv", "--target", "kind", "--top", "9")
     table = read_table("t.csv", keep=["kind"])
     with pytest.raises(InputError) as caught:

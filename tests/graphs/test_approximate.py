@@ -290,11 +290,11 @@ def test_neighbors_is_refused_without_a_neighbor_search():
     cases = [
         (
             lambda: GraphSieve("fisher", neighbors="exact").fit(X, y),
-            "method 'fisher' has no choice of neighbours in X",
+            "method 'fisher' does not search for neighbours in X",
         ),
         (
             lambda: GraphSieve(neighbors="approximate").fit(X, y),
-            "neighbors belongs to the methods that use a graph",
+            "neighbors applies only to methods that use a graph",
         ),
         (
             lambda: GraphSieve("laplacian", compress="som", neighbors="approximate").fit(X),
@@ -503,9 +503,9 @@ def test_the_command_reports_the_recall_with_its_own_options(
 
 def test_the_command_refuses_it_with_its_own_options(table_file, capsys):
     assert main(["rank", table_file, "--neighbor-search", "exact"]) == 3
-    assert "--neighbor-search belongs to the methods that use a graph" in capsys.readouterr().err
+    assert "--neighbor-search applies only to methods that use a graph" in capsys.readouterr().err
     assert main(["rank", table_file, "--method", "variance", "--neighbor-search", "exact"]) == 3
-    assert "leave --neighbor-search 'auto'" in capsys.readouterr().err
+    assert "leave --neighbor-search at 'auto'" in capsys.readouterr().err
     assert (
         main(
             [

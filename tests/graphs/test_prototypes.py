@@ -655,7 +655,7 @@ def test_compression_without_a_graph_from_x_is_refused():
     X = blobs(60)
     with pytest.raises(InputError, match="'fisher' builds no graph from X"):
         GraphSieve("fisher", compress="som").fit(X, np.arange(60) % 3)
-    with pytest.raises(InputError, match="n_prototypes=4 belongs to compress"):
+    with pytest.raises(InputError, match="n_prototypes=4 requires compress"):
         GraphSieve("laplacian", n_prototypes=4).fit(X)
     with pytest.raises(InputError, match="did you mean 'kmeans'"):
         GraphSieve("laplacian", compress="kmean").fit(X)

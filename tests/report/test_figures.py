@@ -1,4 +1,4 @@
-"""Pictures: that they show the numbers they are given, and can be drawn of anything."""
+"""Plots of rankings: they show the given numbers, and they can be drawn for any input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def no_open_figures():
 
 @dataclass
 class Scored:
-    """What a picture asks of a ranking."""
+    """The part of a ranking that a plot uses."""
 
     scores: np.ndarray
     n_selected: int
@@ -58,7 +58,7 @@ def texts(ax):
 
 
 def drawn(axes):
-    """The axes, after all was drawn: some failures come only then."""
+    """Draw the figure and return the axes. Some errors occur only when the figure is drawn."""
     first = axes.flat[0] if isinstance(axes, np.ndarray) else axes
     first.figure.canvas.draw()
     return axes
@@ -79,19 +79,19 @@ def test_bars_have_the_length_of_the_scores_and_the_colour_of_the_selected():
     assert ax.yaxis_inverted()
 
 
-def test_small_scores_have_the_long_bars_where_small_is_good():
+def test_small_scores_have_long_bars_if_small_is_good():
     ax = drawn(draw_ranking(Scored([0.9, 0.1, 0.4], 1, large_is_good=False, method="laplacian")))
     assert_allclose([bar.get_x() + bar.get_width() for bar in ax.patches], [0.1, 0.4, 0.9])
     lengths = [abs(bar.get_width()) for bar in ax.patches]
     assert lengths == sorted(lengths, reverse=True)
     assert lengths[-1] > 0
-    # Forward is to the right, although the numbers fall.
+    # Better scores are on the right, although they are smaller.
     left, right = ax.get_xlim()
     assert left > right
     assert "small is good" in ax.get_xlabel()
 
 
-def test_one_far_worse_feature_does_not_make_the_others_alike():
+def test_one_far_worse_feature_does_not_hide_the_other_differences():
     ax = draw_ranking(Scored([1, 2, 3, 1e6], 1, large_is_good=False), n=3)
     first, _, last = (abs(bar.get_width()) for bar in ax.patches)
     assert first > 10 * last
@@ -100,7 +100,7 @@ def test_one_far_worse_feature_does_not_make_the_others_alike():
 @pytest.mark.parametrize(
     ("n_selected", "line"), [(2, [1.5]), (1, [0.5]), (3, []), (4, []), (0, [])]
 )
-def test_a_line_shows_the_cut_if_it_is_in_view(n_selected, line):
+def test_a_line_shows_the_cut_off_if_it_is_visible(n_selected, line):
     ax = draw_ranking(Scored([4, 3, 2, 1], n_selected), n=3)
     level = [
         found.get_ydata()[0] for found in ax.lines if found.get_ydata()[0] == found.get_ydata()[1]
@@ -161,7 +161,7 @@ def test_any_scores_can_be_drawn(scores, large_is_good):
     assert limits[0] < limits[1]
     ends = [bar.get_x() + bar.get_width() for bar in ax.patches]
     assert limits[0] <= min(ends) <= max(ends) <= limits[1]
-    # In direction of the axis, no bar is longer than a better one.
+    # In the direction of the axis, no bar is longer than that of a better feature.
     forward = lengths if large_is_good else -lengths
     assert (np.diff(forward) <= 0).all()
 
@@ -172,25 +172,25 @@ def test_infinite_and_missing_scores_are_named():
     assert [bar.get_width() for bar in ax.patches] == [3, 3, 0, 0]
 
 
-def test_names_are_text_of_moderate_length():
+def test_names_are_escaped_and_shortened():
     ax = drawn(draw_ranking(Scored([4, 3, 2, 1], 2, names=("$x_1$", "a" * 300, "line\nbreak", ""))))
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == [r"\$x_1\$", "a" * 31 + "…", "line·break", "(no name)"]
 
 
-def test_drawn_where_asked():
+def test_plots_use_the_given_axes():
     _, axes = plt.subplots(1, 2)
     assert draw_ranking(Scored([2, 1], 1), ax=axes[1]) is axes[1]
     assert not axes[0].patches
 
 
 @pytest.mark.parametrize("n", [0, -1, "3", 2.0, True])
-def test_a_number_of_features_is_a_whole_number(n):
+def test_an_invalid_number_of_features_is_refused(n):
     with pytest.raises(InputError, match="n must be an integer of at least 1"):
         draw_ranking(Scored([2, 1], 1), n=n)
 
 
-def test_a_ranking_of_ours_is_drawn():
+def test_the_result_of_rank_is_drawn():
     rng = np.random.default_rng(0)
     ranking = rank(rng.normal(size=(40, 6)), np.arange(40) % 2, n_features_to_select=2)
     ax = drawn(draw_ranking(ranking, n=4))
@@ -211,7 +211,7 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
         draw_ranking(Scored([2, 1], 1))
 
 
-def test_the_score_of_a_search_in_rounds_is_no_share():
+def test_the_axis_label_of_an_iterative_search():
     X = np.random.default_rng(0).normal(size=(30, 4))
     assert (
         rank(X, method="iterative").plot().get_xlabel().startswith("iterative score (small is good")

@@ -1,4 +1,4 @@
-"""Portraits against obvious dense code, their laws, and columns that are no help to a painter."""
+"""Data of the plots: comparison with simple dense code, invariances, and unusual columns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rng():
 
 
 def only(values, known=None, **options):
-    """The facts of one column."""
+    """Return the facts of one column."""
     known = Supervision.nothing(len(values)) if known is None else known
     return portray(
         MemoryTable(np.asarray(values, dtype=np.float64)[:, None]), known, [0], **options
@@ -33,7 +33,7 @@ def only(values, known=None, **options):
 
 
 def numbers(facts):
-    """All numbers of some facts, wherever they are."""
+    """Yield all numbers in nested facts."""
     if isinstance(facts, dict | list):
         for part in facts.values() if isinstance(facts, dict) else facts:
             yield from numbers(part)
@@ -60,11 +60,12 @@ def test_bins_and_counts_are_those_of_numpy(rng):
 
 
 def test_a_value_on_an_edge_is_counted_above_it_and_the_largest_in_the_last_bin():
-    """Whole numbers from 0 to 80 in 8 bins: every tenth is an edge."""
+    """Integers from 0 to 80 in 8 bins: every tenth is an edge."""
     values = np.concatenate([np.arange(81), np.repeat(np.arange(0, 81, 10), 2)])
     histogram = only(values)["histogram"]
     assert histogram["edges"] == list(range(0, 81, 10))
-    # Ten numbers and two more of the first; the last has 80 too
+    # Each bin has ten integers and two more on its lower edge. The last bin also has 80, three
+    # times.
     assert histogram["counts"] == [[12, 12, 12, 12, 12, 12, 12, 15]]
     assert histogram["counts"][0] == np.histogram(values, bins=8)[0].tolist()
 
@@ -72,9 +73,12 @@ def test_a_value_on_an_edge_is_counted_above_it_and_the_largest_in_the_last_bin(
 @pytest.mark.parametrize(
     ("values", "n_bins"),
     [
-        (np.linspace(0, 1, 50) ** 2, 8),  # the rule would have 3
-        (np.concatenate([np.linspace(0, 1, 1990), np.linspace(1, 4, 10)]), 24),  # and here 51
-        # No range between the quartiles: 1 + log2(2000) ≈ 11.97
+        (np.linspace(0, 1, 50) ** 2, 8),  # The rule gives 3.
+        (
+            np.concatenate([np.linspace(0, 1, 1990), np.linspace(1, 4, 10)]),
+            24,
+        ),  # The rule gives 51.
+        # The interquartile range is 0, so the rule is 1 + log2(2000) ≈ 11.97.
         (np.concatenate([np.zeros(1600), np.linspace(1, 4, 400)]), 12),
     ],
 )
@@ -98,7 +102,7 @@ def test_few_values_without_a_common_step_get_bins_of_equal_width():
 def test_long_tails_are_counted_at_the_ends(rng):
     values = np.concatenate([rng.normal(size=1000), [1e6, 2e6, -1e9]])
     facts = only(values, Supervision.from_targets(np.arange(1003.0)))
-    low, high = np.sort(values)[[5, -6]]  # 0.5 % of 1,002 steps are 5.01, taken outwards
+    low, high = np.sort(values)[[5, -6]]  # 0.5 % of 1,002 steps is 5.01, rounded outwards
     assert facts["clipped"]
     assert_allclose([facts["low"], facts["high"]], [low, high], rtol=1e-5)
     edges, counts = facts["histogram"]["edges"], facts["histogram"]["counts"][0]
@@ -107,15 +111,15 @@ def test_long_tails_are_counted_at_the_ends(rng):
     assert sum(counts) == 1003
 
 
-def test_tails_that_are_not_long_stay(rng):
+def test_short_tails_are_not_clipped(rng):
     values = rng.normal(size=1000)
     facts = only(values)
     assert not facts["clipped"]
     assert_allclose([facts["low"], facts["high"]], [values.min(), values.max()], rtol=1e-5)
 
 
-def test_rare_values_do_not_vanish_in_a_tail():
-    """Where 99 % are equal there is no range to show but the whole one."""
+def test_rare_values_are_not_clipped():
+    """If 99 % of the values are equal, the whole range is shown."""
     values = np.concatenate([np.zeros(1991), np.geomspace(1, 100, 9)])
     facts = only(values)
     assert (facts["low"], facts["high"], facts["clipped"]) == (0, 100, False)
@@ -125,14 +129,14 @@ def test_rare_values_do_not_vanish_in_a_tail():
 # Groups
 
 
-def test_groups_are_the_classes_and_the_unknown_last():
+def test_groups_are_the_classes_and_then_the_unlabelled():
     known = Supervision.from_labels(["b", None, "a", "b", None])
     facts = portray(MemoryTable([[0], [0], [1], [1], [1]]), known, [0])
     assert facts["classes"] == ["a", "b", "unlabelled"]
     assert facts["features"][0]["histogram"]["counts"] == [[0, 1], [1, 1], [1, 1]]
 
 
-def test_of_many_classes_the_five_most_frequent_are_kept_in_their_order():
+def test_the_five_most_frequent_of_many_classes_are_kept_in_order():
     labels = [*"hhhhaaaccccceeedddfgb", None]
     facts = portray(MemoryTable(np.arange(22)[:, None] % 2), Supervision.from_labels(labels), [0])
     assert facts["classes"] == ["a", "c", "d", "e", "h", "other", "unlabelled"]
@@ -147,7 +151,7 @@ def test_six_classes_are_all_kept():
     assert facts["classes"] == list("abcdef")
 
 
-def test_probabilities_group_by_the_most_probable_class_and_certain_labels_win():
+def test_groups_are_the_most_probable_classes_and_labels_take_precedence():
     proba = Supervision.from_probabilities(
         [[0.6, 0.4], [0.2, 0.8], [0.5, 0.5], [0.3, 0.7]], classes=["no", "yes"]
     )
@@ -158,7 +162,7 @@ def test_probabilities_group_by_the_most_probable_class_and_certain_labels_win()
     assert facts["features"][0]["histogram"]["counts"] == [[1, 0, 0, 1], [0, 1, 0, 0], [0, 0, 1, 0]]
 
 
-def test_whole_numbers_beside_missing_ones_are_called_as_they_were():
+def test_integer_class_names_beside_unknown_labels_have_no_decimals():
     assert portray(MemoryTable([[0], [1], [2]]), Supervision.from_labels([1.0, np.nan, 2.0]), [0])[
         "classes"
     ] == ["1", "2", "unlabelled"]
@@ -196,17 +200,17 @@ def test_scatter_of_many_rows_draws_some_of_the_known_ones(rng):
     facts = only(values, Supervision.from_targets(targets))
     x, y = facts["scatter"]["x"], facts["scatter"]["y"]
     assert len(x) == len(y) == portraits.POINTS
-    # The target is the feature itself, over a range that is all but the same.
+    # The target is the feature itself, and their ranges are almost equal.
     assert_allclose(x, y, atol=0.01)
 
 
-def test_a_constant_target_lies_in_the_middle():
+def test_a_constant_target_is_drawn_in_the_middle():
     facts = portray(MemoryTable([[0], [1], [2]]), Supervision.from_targets([7, 7, 7]), [0])
     assert facts["target"] == {"low": 7, "high": 7}
     assert facts["features"][0]["scatter"] == {"x": [0, 0.5, 1], "y": [0.5] * 3}
 
 
-# Along the graph
+# Means of the neighbours
 
 
 def naive_neighbor_means(X, column, k=5):
@@ -218,7 +222,7 @@ def naive_neighbor_means(X, column, k=5):
 
 
 @pytest.mark.parametrize("scale", [None, "standard"])
-def test_along_the_graph_is_a_double_loop_over_the_neighbors(rng, scale):
+def test_neighbour_means_equal_a_double_loop(rng, scale):
     X = rng.normal(size=(60, 4)) * [1, 5, 0.2, 1]
     facts = portray(MemoryTable(X), Supervision.from_pairs(60, [(0, 1)]), [2, 1], scale=scale)
     assert facts["neighbors"] == "all columns"
@@ -232,21 +236,19 @@ def test_along_the_graph_is_a_double_loop_over_the_neighbors(rng, scale):
 
 
 @pytest.mark.parametrize("scale", [None, "minmax"])
-def test_samples_that_are_all_equally_near_are_taken_in_their_order(scale):
-    """One-hot rows: the neighbours of each are the first five others, by the double loop and by
-    hand.
-    """
+def test_ties_between_neighbours_are_broken_by_position(scale):
+    """For one-hot rows, the neighbours of each row are the first five other rows."""
     X = np.eye(30)
     along = portray(MemoryTable(X), Supervision.nothing(30), [3], scale=scale)["features"][0][
         "along_graph"
     ]
-    by_hand = [0.2] * 30  # row 3 is among the first five others of all but itself
+    by_hand = [0.2] * 30  # Row 3 is among the first five other rows of every other row.
     by_hand[3] = 0
     assert along["y"] == by_hand
     assert_allclose(along["y"], naive_neighbor_means(X, X[:, 3]))
 
 
-def test_among_too_many_columns_those_shown_say_who_is_near(rng, monkeypatch):
+def test_neighbours_are_found_in_the_columns_shown_if_there_are_too_many(rng, monkeypatch):
     monkeypatch.setattr(portraits, "SPACE_COLUMNS", 5)
     X = rng.normal(size=(50, 6))
     facts = portray(MemoryTable(X), Supervision.nothing(50), [4, 1])
@@ -260,7 +262,7 @@ def test_among_too_many_columns_those_shown_say_who_is_near(rng, monkeypatch):
 @pytest.mark.parametrize(
     "known", [Supervision.from_labels([0, 1, -1]), Supervision.from_probabilities(np.eye(3))]
 )
-def test_no_graph_where_classes_are_known(known):
+def test_classes_are_drawn_without_a_graph(known):
     facts = portray(MemoryTable([[0], [1], [3]]), known, [0])
     assert (
         facts["neighbors"]
@@ -286,7 +288,7 @@ def test_a_constant_correlates_with_nothing_but_itself():
     assert values == [[1, 0, 0], [0, 1, -1], [0, -1, 1]]
 
 
-# Which features, which rows
+# Choice of features and rows
 
 
 def test_at_most_24_features_in_the_order_given(rng):
@@ -301,7 +303,7 @@ def test_at_most_24_features_in_the_order_given(rng):
     )
 
 
-def test_no_features_no_pictures():
+def test_no_features_give_no_plots():
     facts = portray(MemoryTable([[0], [1]]), Supervision.nothing(2), [])
     assert (facts["features"], facts["correlations"]) == ([], {"features": [], "values": []})
 
@@ -310,7 +312,7 @@ def test_no_features_no_pictures():
     ("n_known", "drawn"),
     [(300, 300), (1500, 1000), (2500, 1000), (4000, 1600), (4999, 1999), (5000, 2000)],
 )
-def test_known_rows_come_first_but_leave_room_for_the_others(rng, n_known, drawn):
+def test_known_rows_are_preferred_but_do_not_exclude_the_others(rng, n_known, drawn):
     labels = np.where(rng.permutation(5000) < n_known, 2, -1)
     facts = portray(MemoryTable(rng.normal(size=(5000, 1))), Supervision.from_labels(labels), [0])
     sizes = [sum(counts) for counts in facts["features"][0]["histogram"]["counts"]]
@@ -318,8 +320,8 @@ def test_known_rows_come_first_but_leave_room_for_the_others(rng, n_known, drawn
     assert sizes == ([drawn, 2000 - drawn] if n_known < 5000 else [2000])
 
 
-def test_ends_of_pairs_count_as_known():
-    """Only the 20 rows in pairs are not zero: all of them are found among 10,000."""
+def test_rows_in_pairs_count_as_known():
+    """Only the 20 rows in pairs are not zero, and all of them are drawn from 10,000 rows."""
     values = np.zeros(10_000)
     values[::500] = 1
     ends = np.flatnonzero(values).reshape(-1, 2)
@@ -346,11 +348,11 @@ def test_a_large_table_is_never_copied(rng, make):
     assert peak < 20e6
 
 
-# Laws
+# Invariances
 
 
 def tables():
-    """Integers, so that shifts and products are exact; with ties, constants and few values."""
+    """Tables of integers with ties, constants and few values. Shifts and products are exact."""
     numbers = st.integers(-50, 50)
     return st.integers(2, 40).flatmap(
         lambda n: st.lists(st.lists(numbers, min_size=3, max_size=3), min_size=n, max_size=n)
@@ -399,8 +401,8 @@ def test_every_row_is_counted_once_in_a_bin_that_holds_it(X):
         assert (np.diff(edges) > 0).all()
         assert not feature["clipped"]
         total = np.sum(histogram["counts"], axis=0)
-        # Up to an edge there are at least the values below it and at most those not above it (edges
-        # are rounded).
+        # The count up to an edge is at least the number of values below it, and at most the number
+        # of values not above it. Edges are rounded.
         reach = np.cumsum(total)
         slack = 1e-5 * (edges[-1] - edges[0])
         for edge, found in zip(edges[1:], reach, strict=True):
@@ -420,11 +422,11 @@ def test_sparse_is_dense(X):
         assert dense == sparse
 
 
-# Awkward columns
+# Unusual columns
 
 
 @pytest.mark.parametrize("size", [1.7e308, 1e300, 1e155, 1.0, 1e-155, 1e-300, 1e-310, 5e-324])
-def test_any_magnitude_is_drawn(rng, size):
+def test_plots_of_any_magnitude(rng, size):
     shapes = np.stack(
         [np.ones(50), np.linspace(-1, 1, 50), np.arange(50) % 2, rng.uniform(-1, 1, 50)], axis=1
     )
@@ -445,7 +447,7 @@ def test_any_magnitude_is_drawn(rng, size):
             assert edges[0] < edges[-1]
             assert edges[0] <= feature["low"] <= feature["high"] <= edges[-1]
             assert np.sum(feature["histogram"]["counts"]) == 50
-    if size > 1e-300:  # below, 50 numbers are not different ones
+    if size > 1e-300:  # For smaller sizes, the 50 values are not distinct.
         ordinary = portray(MemoryTable(shapes), Supervision.nothing(50), np.arange(4))
         assert (
             ordinary["correlations"]
@@ -473,7 +475,7 @@ def test_constants_have_one_bin():
 
 def test_two_rows_are_enough():
     facts = portray(MemoryTable([[0, 3], [1, 2]]), Supervision.nothing(2), [0, 1])
-    # Each is the other's neighbour
+    # Each row is the only neighbour of the other.
     assert facts["features"][0]["along_graph"] == {"x": [0, 1], "y": [1, 0], "share": 1}
     assert facts["correlations"]["values"] == [[1, -1], [-1, 1]]
 
@@ -484,7 +486,7 @@ def test_one_class_is_a_group():
     ] == ["a"]
 
 
-def test_whole_numbers_and_short_floats_are_read():
+def test_integers_and_short_floats_are_read():
     X = np.array([[0, 1], [200, 0], [255, 1]])
     expected = portray(MemoryTable(X.astype(np.float64)), Supervision.nothing(3), [0, 1])
     for kind in (np.uint8, np.float32, bool):
@@ -505,7 +507,7 @@ def test_the_facts_of_24_features_stay_small(rng, kind):
     )
 
 
-# Real tables
+# Realistic tables
 
 
 def test_a_share_of_wine_labels():
@@ -518,13 +520,13 @@ def test_a_share_of_wine_labels():
         for counts, code in zip(feature["histogram"]["counts"], [0, 1, 2, -1], strict=True):
             values = X[labels == code, j]
             assert sum(counts) == len(values)
-            # Values on an edge may fall to either side, since the edges are rounded.
+            # Values on an edge may be counted on either side, because the edges are rounded.
             assert_allclose(
                 np.cumsum(counts), np.cumsum(np.histogram(values, bins=edges)[0]), atol=2
             )
 
 
-def test_neighboring_wavelengths_say_the_same():
+def test_correlations_of_neighbouring_wavelengths():
     X, y = lookalikes.load("spectra")
     facts = portray(MemoryTable(X), Supervision.from_targets(y), [40, 41, 0])
     assert_array_equal(facts["correlations"]["values"][0][1] > 0.99, True)

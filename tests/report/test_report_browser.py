@@ -1,6 +1,4 @@
-"""The report as a reader meets it: opened from disk in a real browser, looked at, sorted,
-searched, scrolled and printed.
-"""
+"""The report in a real browser: opened from disk, sorted, searched, scrolled and printed."""
 
 from __future__ import annotations
 
@@ -60,8 +58,8 @@ HOSTILE = (
     "https://example.invalid/x.png",
 )
 
-# Written in a name these would turn the direction of what follows, or break lines; a page may leave
-# them out, or show a sign.
+# Characters in a name that would change the text direction or break lines. A page may leave them
+# out or replace them.
 UNSEEN = (
     "\u202eright to left\u2066",
     "line\u2028break\u2029here",
@@ -72,7 +70,7 @@ UNSEEN = (
 
 
 def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dict[str, Any]:
-    """The facts of a ranking of these features, best first, with scores from 1 down."""
+    """Return the facts of a ranking of these features, best first, with decreasing scores."""
     scores = np.linspace(1.0, 0.1, len(names))
     features = []
     for place, (name, score) in enumerate(zip(names, scores, strict=True)):
@@ -104,7 +102,7 @@ def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dic
     return {
         "schema": 1,
         "method": "laplacian_score",
-        "reason": "nothing is known of the samples",
+        "reason": "no supervision was given",
         "summary": "varies little between neighbours",
         "reference": "A reference (2006)",
         "good": "large",
@@ -112,7 +110,7 @@ def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dic
         "n_features": len(names),
         "n_neighbors": 5,
         "bandwidth": 0.5,
-        "count_reason": "beyond these a further one adds less than chance",
+        "count_reason": "a further feature adds less than expected by chance",
         "features": features,
     }
 
@@ -120,7 +118,7 @@ def ranked(names: list[str], n_selected: int = 3, *, chosen: bool = True) -> dic
 def report_facts(
     names: list[str], *, title: str = "A report", text: str = "words", n_selected: int = 3
 ) -> dict[str, Any]:
-    """Facts for a page with every section; `text` stands wherever words are free."""
+    """Return facts for a page with all sections; `text` is used for every free text."""
     drawn = names[:n_selected]
     return {
         "schema": 1,
@@ -212,7 +210,7 @@ def comparison_facts(text: str) -> dict[str, Any]:
 
 
 def bare_facts(names: list[str]) -> dict[str, Any]:
-    """The least that a page can be made of."""
+    """Return the minimal facts of a page."""
     return {
         "schema": 1,
         "title": "A bare report",
@@ -227,8 +225,9 @@ def bare_facts(names: list[str]) -> dict[str, Any]:
 
 
 def plain_names(n: int) -> list[str]:
-    """Names whose alphabetical order is not their rank: 7919 is prime to the counts used here,
-    so all are distinct.
+    """Return distinct names with an alphabetical order that differs from their ranks.
+
+    They are distinct because 7919 has no common factor with the counts used here.
     """
     return [f"Column {7919 * i % n:05d}" for i in range(n)]
 
@@ -262,7 +261,9 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, tmp_path: Path) -> Visit:
-    """Opens a page and gives it for use; whatever a reader should be spared fails the test."""
+    """Return a function that opens a page. Errors, dialogs and requests of the page fail the
+    test.
+    """
 
     @contextmanager
     def visiting(html: str, **options: Any) -> Iterator[Any]:
@@ -275,7 +276,7 @@ def visit(browser: Any, tmp_path: Path) -> Visit:
     return visiting
 
 
-# The watch itself
+# Observation of a page
 
 
 @pytest.mark.parametrize(
@@ -295,24 +296,22 @@ def visit(browser: Any, tmp_path: Path) -> Visit:
     ],
     ids=["image", "style", "fetch", "console", "exception", "dialog", "forbidden image"],
 )
-def test_the_watch_sees_what_a_page_should_not_do(browser, tmp_path, markup, complaint):
+def test_errors_dialogs_and_requests_are_observed(browser, tmp_path, markup, complaint):
     file = tmp_path / "page.html"
     file.write_text(f"<!doctype html><title>x</title>{markup}", encoding="utf-8")
     with opened(browser, file) as watched:
         pass
-    assert any(said.startswith(complaint) for said in watched.complaints), watched.complaints
+    assert any(found.startswith(complaint) for found in watched.complaints), watched.complaints
 
 
-def test_the_watch_has_nothing_against_a_quiet_page_and_axe_has_against_a_bad_one(
-    browser, tmp_path
-):
+def test_a_quiet_page_has_no_complaints_and_axe_finds_violations(browser, tmp_path):
     file = tmp_path / "page.html"
     file.write_text(
         "<!doctype html><title>x</title><p style='color:#ccc'>faint</p><img src='data:,'>",
         encoding="utf-8",
     )
     with opened(browser, file) as watched:
-        found = {said.split()[0] for said in accessibility_violations(watched.page)}
+        found = {violation.split()[0] for violation in accessibility_violations(watched.page)}
     assert watched.complaints == []
     assert {"image-alt", "color-contrast", "html-has-lang"} <= found
 
@@ -321,7 +320,7 @@ def test_the_watch_has_nothing_against_a_quiet_page_and_axe_has_against_a_bad_on
 
 
 def rows(page: Any) -> list[int]:
-    """The ranks in the table, from top to bottom, as far as its rows are drawn and shown."""
+    """Return the ranks of the visible rows, from top to bottom."""
     return page.evaluate(
         """() => [...document.querySelectorAll('#ranking [data-rank]')]
             .filter(row => row.checkVisibility())
@@ -331,7 +330,7 @@ def rows(page: Any) -> list[int]:
 
 
 def counted(page: Any) -> tuple[int, int]:
-    """What the line above the table says: so many of so many features."""
+    """Return both numbers in the line above the table, such as "3 of 100 features"."""
     found = re.fullmatch(
         r"\s*([\d,]+) of ([\d,]+) features?\s*", page.locator("#count").inner_text()
     )
@@ -340,7 +339,7 @@ def counted(page: Any) -> tuple[int, int]:
 
 
 def searched(page: Any, text: str, expected: int) -> list[int]:
-    """The ranks in sight after this search, which is to find so many."""
+    """Search for a text that is expected to match this number of rows, and return their ranks."""
     page.locator("#search").fill(text)
     page.wait_for_function(
         "n => document.querySelector('#count').textContent.trim().replaceAll(',', "
@@ -351,7 +350,7 @@ def searched(page: Any, text: str, expected: int) -> list[int]:
 
 
 def sorted_by(page: Any, key: str) -> str | None:
-    """Press the heading of a column; gives the direction it then says it has."""
+    """Click on the heading of a column, and return the sort direction that it reports."""
     button = page.locator(f"[data-sort={key}]")
     button.click()
     return button.evaluate(
@@ -360,21 +359,21 @@ def sorted_by(page: Any, key: str) -> str | None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_opens_without_a_word_or_a_request(visit, scheme):
+def test_a_page_opens_without_messages_or_requests(visit, scheme):
     with visit(usual_page(), color_scheme=scheme) as page:
         assert page.title() == "A report"
         assert counted(page) == (100, 100)
         assert rows(page)[:5] == [1, 2, 3, 4, 5]
 
 
-def test_a_page_of_the_ranking_alone_works_too(visit):
+def test_a_page_with_only_the_ranking_works(visit):
     with visit(report_page(bare_facts(plain_names(4)))) as page:
         assert rows(page) == [1, 2, 3, 4]
         assert counted(page) == (4, 4)
         assert searched(page, "zzz", 0) == []
 
 
-def test_light_and_dark_are_different_and_each_is_what_it_says(visit):
+def test_the_light_and_the_dark_scheme_have_different_backgrounds(visit):
     def brightness(page: Any) -> float:
         colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         return sum(int(part) for part in re.findall(r"\d+", colour)[:3]) / (3 * 255)
@@ -385,7 +384,7 @@ def test_light_and_dark_are_different_and_each_is_what_it_says(visit):
         assert brightness(page) < 0.2
 
 
-# Names are data
+# Names are never markup
 
 
 def test_hostile_names_stay_text(visit):
@@ -399,7 +398,7 @@ def test_hostile_names_stay_text(visit):
         assert page.title() == HOSTILE[0]
 
 
-def test_characters_that_turn_or_break_the_text_around_them_do_not(visit):
+def test_direction_marks_and_line_breaks_in_names_have_no_effect(visit):
     with visit(
         report_page(report_facts([*UNSEEN, "usual"], title=UNSEEN[0], text=UNSEEN[1]))
     ) as page:
@@ -415,7 +414,7 @@ def test_characters_that_turn_or_break_the_text_around_them_do_not(visit):
 
 
 def rows_with(page: Any, text: str) -> list[int]:
-    """The ranks of the rows in sight that hold this text."""
+    """Return the ranks of the rows that contain this text."""
     return page.evaluate(
         """text => [...document.querySelectorAll('#ranking [data-rank]')]
             .filter(row => row.textContent.includes(text)).map(row => Number(row.dataset.rank))""",
@@ -424,7 +423,7 @@ def rows_with(page: Any, text: str) -> list[int]:
 
 
 def test_hostile_names_add_no_element_and_no_attribute(visit):
-    """The same page with harmless names is built of the same elements with the same attributes."""
+    """The same page with harmless names has the same elements with the same attributes."""
 
     def structure(page: Any) -> Counter[str]:
         return Counter(
@@ -444,7 +443,7 @@ def test_hostile_names_add_no_element_and_no_attribute(visit):
     assert pages[0] == pages[1]
 
 
-def test_a_name_that_fills_a_page_does_not(visit):
+def test_a_very_long_name_does_not_fill_the_page(visit):
     with visit(hostile_page()) as page:
         (rank,) = searched(page, "long long", 1)
         box = page.locator(f"#ranking [data-rank='{rank}']").first.bounding_box()
@@ -455,7 +454,7 @@ def test_a_name_that_fills_a_page_does_not(visit):
 
 
 @pytest.mark.parametrize(("good", "first"), [("small", "ascending"), ("large", "descending")])
-def test_the_first_click_on_the_score_puts_the_best_on_top(visit, good, first):
+def test_the_first_click_on_the_score_shows_the_best_first(visit, good, first):
     facts = report_facts(["alpha", "bravo", "charlie"])
     facts["ranking"]["good"] = good
     with visit(report_page(facts)) as page:
@@ -467,7 +466,7 @@ def test_sorting_by_every_column(visit):
     facts = report_facts(names)
     for record, score in zip(facts["ranking"]["features"], (0.3, 0.5, 0.1, 0.9, 0.7), strict=True):
         record |= {"score": score, "gain": score / 2, "redundancy": 1.0 - score, "closest": "delta"}
-    # Too little to tell, so last in either direction
+    # A small redundancy is not shown, so this row is last in both directions.
     facts["ranking"]["features"][3] |= {"redundancy": 0.0}
     with visit(report_page(facts)) as page:
         assert rows(page) == [1, 2, 3, 4, 5]
@@ -485,15 +484,15 @@ def test_sorting_by_every_column(visit):
         assert by_rank == {"ascending": [1, 2, 3, 4, 5], "descending": [5, 4, 3, 2, 1]}
 
 
-def test_only_the_sorted_column_says_that_it_is(visit):
+def test_only_the_sorted_column_reports_a_direction(visit):
     with visit(usual_page()) as page:
         sorted_by(page, "feature")
-        said = page.evaluate(
+        directions = page.evaluate(
             "() => [...document.querySelectorAll('[aria-sort]')].map(e => "
             "e.getAttribute('aria-sort'))"
         )
-        assert sorted(said)[0] == "ascending"
-        assert [word for word in said if word != "none"] == ["ascending"]
+        assert sorted(directions)[0] == "ascending"
+        assert [one for one in directions if one != "none"] == ["ascending"]
 
 
 def test_features_without_a_finite_score_come_last_when_sorted_by_score(visit):
@@ -508,11 +507,11 @@ def test_sorting_from_the_keyboard(visit):
     with visit(usual_page()) as page:
         page.locator("[data-sort=feature]").focus()
         page.keyboard.press("Enter")
-        # 00000 is at place 0, and 00001 at place 79: 79 · 7919 = 625601.
+        # 00000 is at position 0, and 00001 at position 79: 79 · 7919 = 625601.
         assert rows(page)[:2] == [1, 80]
 
 
-def test_search_is_by_plain_text_in_any_case(visit):
+def test_the_search_is_for_plain_text_and_ignores_case(visit):
     names = ["Blood pressure", "pressure (low)", "a.b", "acb", "[x]", "ÄRGER", "weight"]
     with visit(report_page(report_facts(names))) as page:
         assert searched(page, "PRESSURE", 2) == [1, 2]
@@ -525,21 +524,21 @@ def test_search_is_by_plain_text_in_any_case(visit):
         assert counted(page) == (7, 7)
 
 
-def test_selected_only_and_search_and_sort_go_together(visit):
+def test_filter_search_and_sort_can_be_combined(visit):
     with visit(usual_page()) as page:
         page.locator("#selected-only").check()
         page.wait_for_function(
             "() => document.querySelector('#count').textContent.includes('3 of ')"
         )
-        # They are 00000, 00019 and 00038: multiples of 7919 modulo 100.
+        # The selected names are 00000, 00019 and 00038: multiples of 7919 modulo 100.
         assert rows(page) == [1, 2, 3]
         assert searched(page, "9", 1) == [2]
         page.locator("#selected-only").uncheck()
-        # With a 9 among the last two digits: ten by the tens, ten by the ones, 99 by both.
+        # 19 names contain a 9: ten in the tens, ten in the ones, and 99 in both.
         found = searched(page, "9", 19)
         assert found == sorted(found)
         sorted_by(page, "feature")
-        # The first is 00009, at place 11: 11 · 7919 = 87109.
+        # The first is 00009, at position 11: 11 · 7919 = 87109.
         assert rows(page)[0] == 12
 
 
@@ -550,7 +549,7 @@ new PerformanceObserver(list => { for (const entry of list.getEntries()) window.
     .observe({type: 'longtask', buffered: true});"""
 
 
-def test_twenty_thousand_rows_are_scrolled_with_few_of_them_there(visit, record_property):
+def test_twenty_thousand_rows_are_scrolled_with_few_elements(visit, record_property):
     with visit(large_page(), at_start=LONG_TASKS) as page:
         assert counted(page) == (20_000, 20_000)
         region = page.locator("#ranking")
@@ -575,8 +574,9 @@ def test_twenty_thousand_rows_are_scrolled_with_few_of_them_there(visit, record_
 
 
 def wait_until_still(page: Any) -> None:
-    """Until nothing has moved for some frames: browsers scroll in steps, and a key pressed
-    meanwhile may be lost.
+    """Wait until nothing has moved for some frames.
+
+    Browsers scroll in steps, and a key that is pressed meanwhile may be lost.
     """
     page.evaluate(
         """async () => {
@@ -591,17 +591,15 @@ def wait_until_still(page: Any) -> None:
 
 
 def press(page: Any, key: str) -> None:
-    """A key on the region that scrolls, and all that follows from it."""
+    """Press a key on the region that scrolls."""
     page.locator("#ranking").focus()
     wait_until_still(page)
     page.keyboard.press(key)
 
 
 def wait_for_row(page: Any, rank: int) -> None:
-    """Until the row lies whole within what the region shows; where it does not come, say what is
-    there instead.
-    """
-    from playwright.sync_api import TimeoutError as WaitedInVainError
+    """Wait until the row is completely visible. If it does not appear, report the visible rows."""
+    from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
     try:
         page.wait_for_function(
@@ -614,7 +612,7 @@ def wait_for_row(page: Any, rank: int) -> None:
             }""",
             arg=rank,
         )
-    except WaitedInVainError:
+    except PlaywrightTimeoutError:
         there = page.evaluate(
             """() => {
                 const region = document.querySelector('#ranking');
@@ -622,7 +620,7 @@ def wait_for_row(page: Any, rank: int) -> None:
                     focus: document.activeElement.id};
             }"""
         )
-        pytest.fail(f"row {rank} is not in sight: {there}, rows {rows(page)}")
+        pytest.fail(f"row {rank} is not visible: {there}, rows {rows(page)}")
 
 
 def test_twenty_thousand_rows_are_sorted_and_searched(visit, record_property):
@@ -639,10 +637,8 @@ def test_twenty_thousand_rows_are_sorted_and_searched(visit, record_property):
         )
 
 
-def test_every_row_in_sight_can_be_reached_one_step_at_a_time(visit):
-    """Going down by four fifths of what is seen passes every rank: none is lost between two
-    drawings.
-    """
+def test_every_row_is_shown_while_scrolling(visit):
+    """Scrolling down by four fifths of the visible height shows every rank."""
     with visit(report_page(report_facts(plain_names(200)))) as page:
         region = page.locator("#ranking")
         seen = set(rows(page))
@@ -656,7 +652,7 @@ def test_every_row_in_sight_can_be_reached_one_step_at_a_time(visit):
         assert seen == set(range(1, 201))
 
 
-def test_the_last_row_is_still_reached_after_the_window_changed_and_after_printing(visit):
+def test_the_last_row_is_reached_after_resizing_and_printing(visit):
     with visit(report_page(report_facts(plain_names(500)))) as page:
         for width in (360, 1000):
             page.set_viewport_size({"width": width, "height": 740})
@@ -669,20 +665,20 @@ def test_the_last_row_is_still_reached_after_the_window_changed_and_after_printi
             wait_for_row(page, 1)
 
 
-# Everyone
+# Accessibility, phones and print
 
 
 @pytest.mark.parametrize("options", [{}, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("which", [usual_page, hostile_page], ids=["usual", "hostile"])
-def test_axe_finds_nothing_to_object_to(visit, which, scheme, options):
-    # The page's own policy forbids scripts that are not its own, and axe-core is one.
+def test_axe_finds_no_violations(visit, which, scheme, options):
+    # The policy of the page forbids other scripts, such as axe-core.
     with visit(which(), color_scheme=scheme, bypass_csp=True, **options) as page:
         page.evaluate("() => document.querySelectorAll('details').forEach(e => { e.open = true; })")
         assert accessibility_violations(page) == []
 
 
-def test_axe_finds_nothing_in_what_use_makes_of_the_page(visit):
+def test_axe_finds_no_violations_after_interaction(visit):
     with visit(usual_page(), bypass_csp=True) as page:
         sorted_by(page, "score")
         page.locator("#selected-only").check()
@@ -711,7 +707,7 @@ def test_a_phone_does_not_scroll_sideways(visit, which):
         ]
 
 
-def test_a_short_name_is_read_in_full_on_a_phone(visit):
+def test_a_short_name_is_not_cut_off_on_a_phone(visit):
     with visit(usual_page(), **PHONE) as page:
         cut = page.evaluate(
             """() => [...document.querySelectorAll('#ranking [data-rank]')].filter(row => {
@@ -723,10 +719,8 @@ def test_a_short_name_is_read_in_full_on_a_phone(visit):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_in_pictures_have_contrast(visit, scheme):
-    """What axe-core leaves open: the letters beside drawings, which stand on the page itself; 4.5
-    is the least that WCAG AA allows.
-    """
+def test_text_in_plots_has_contrast(visit, scheme):
+    """The text in plots, which axe-core does not check, has a contrast of at least 4.5 (WCAG AA)."""
     with visit(usual_page(), color_scheme=scheme) as page:
         paper, inks = page.evaluate(
             """() => [getComputedStyle(document.body).backgroundColor,
@@ -738,13 +732,13 @@ def test_words_in_pictures_have_contrast(visit, scheme):
 
 
 def contrast(first: str, second: str) -> float:
-    """The contrast of two colours as WCAG 2 defines it, from 1 to 21."""
+    """Return the contrast of two colours as defined by WCAG 2, from 1 to 21."""
     light, dark = sorted((luminance(first), luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
 
 def luminance(colour: str) -> float:
-    """The relative luminance of a colour written as rgb(…) without transparency."""
+    """Return the relative luminance of a colour written as rgb(…) without transparency."""
     found = re.fullmatch(r"rgb\((\d+), (\d+), (\d+)\)", colour)
     assert found is not None, colour
     shares = [int(part) / 255 for part in found.groups()]
@@ -754,18 +748,18 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def test_contrast_is_as_defined():
+def test_the_contrast_of_known_colours():
     assert contrast("rgb(0, 0, 0)", "rgb(255, 255, 255)") == pytest.approx(21)
     assert contrast("rgb(9, 9, 9)", "rgb(9, 9, 9)") == 1
 
 
 def visible_names(page: Any, names: list[str]) -> list[str]:
-    """Those of the names that can be read on the page."""
+    """Return the names that are visible on the page."""
     text = page.locator("body").inner_text()
     return [name for name in names if name in text]
 
 
-def test_print_is_light_has_the_first_rows_and_no_controls(visit):
+def test_print_is_light_and_has_the_first_rows_and_no_controls(visit):
     names = plain_names(100)
     with visit(usual_page(), color_scheme="dark") as page:
         page.emulate_media(media="print")
@@ -781,17 +775,15 @@ def test_print_is_light_has_the_first_rows_and_no_controls(visit):
         assert contrast(ink, "rgb(255, 255, 255)") > 7
 
 
-def test_paper_is_not_wasted_on_rows_that_are_not_drawn(visit):
-    """Were the height of 20,000 rows kept free on paper, it would be hundreds of sheets."""
+def test_rows_that_are_not_drawn_take_no_space_in_print(visit):
+    """If the height of 20,000 rows were printed, it would need hundreds of sheets."""
     with visit(large_page()) as page:
         sheets = len(re.findall(rb"/Type\s*/Page\b", page.pdf()))
     assert 1 < sheets < 30
 
 
-def test_print_cuts_nothing_off(visit):
-    """On paper nothing scrolls, so nothing may need to; what is a dot high is there for the ear
-    only.
-    """
+def test_nothing_is_cut_off_in_print(visit):
+    """No element needs to be scrolled in print. Elements one pixel high are for screen readers."""
     with visit(usual_page(), viewport={"width": 720, "height": 1000}) as page:
         page.emulate_media(media="print")
         wait_until_still(page)
@@ -803,14 +795,14 @@ def test_print_cuts_nothing_off(visit):
         assert cut == []
 
 
-def test_without_javascript_the_first_rows_are_there(visit):
+def test_the_first_rows_are_shown_without_javascript(visit):
     names = plain_names(100)
     with visit(usual_page(), java_script_enabled=False) as page:
         assert page.title() == "A report"
         assert visible_names(page, names)[:40] == names[:40]
 
 
-# A ranking of our own
+# A real ranking
 
 
 def test_the_page_of_a_real_ranking(visit):
@@ -828,16 +820,15 @@ def test_the_page_of_a_real_ranking(visit):
         assert accessibility_violations(page) == []
 
 
-# Getting a browser
+# Installation of a browser
 
 
 def run_without_browser(
     path: Path, *arguments: str, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Python where only the commands in `path` exist, playwright has no browser, and the network is
-    out of reach.
+    """Run Python with only the commands in `path`, without a browser and without a network.
 
-    In a process of its own, because playwright runs once in each.
+    It runs in a separate process, because playwright can be started only once per process.
     """
     kept = {
         name: value
@@ -877,7 +868,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="the commands of this test
 
 
 @posix
-def test_the_installer_names_the_browser_that_is_there(tmp_path):
+def test_the_installer_names_an_existing_browser(tmp_path):
     file = command(tmp_path, "chromium-browser", "exit 0")
     result = run_installer(tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
@@ -885,7 +876,7 @@ def test_the_installer_names_the_browser_that_is_there(tmp_path):
 
 
 @posix
-def test_the_installer_passes_over_a_stub_and_fails_without_failing(tmp_path):
+def test_the_installer_ignores_a_stub_and_exits_without_an_error(tmp_path):
     command(tmp_path, "chromium-browser", "echo 'install the snap'", "exit 1")
     result = run_installer(tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
@@ -897,9 +888,7 @@ def test_the_installer_passes_over_a_stub_and_fails_without_failing(tmp_path):
 
 @posix
 def test_the_installer_uses_the_package_manager(tmp_path):
-    """A pretended apt-get, which as root or by sudo puts a browser on the path when asked for
-    chromium.
-    """
+    """A fake apt-get, run as root or with sudo, creates a browser in the path."""
     log = tmp_path / "log"
     command(tmp_path, "env", 'shift; exec "$@"')
     command(tmp_path, "sudo", 'shift; exec "$@"')
@@ -916,7 +905,7 @@ def test_the_installer_uses_the_package_manager(tmp_path):
 
 
 @posix
-def test_a_command_that_hangs_is_given_up_with_all_it_started(tmp_path):
+def test_a_command_that_hangs_is_stopped_with_its_children(tmp_path):
     child = tmp_path / "child"
     hanging = command(tmp_path, "hanging", f"sleep 60 & echo $! > {child}", "wait")
     assert install_browser.outcome([str(hanging)], limit=0.5) == "stopped after 0.5 seconds"
@@ -929,9 +918,7 @@ def test_a_command_that_hangs_is_given_up_with_all_it_started(tmp_path):
 
 
 def _wait_until_gone(process: int) -> None:
-    """Raises ProcessLookupError as soon as there is no such process, or only what init has yet
-    to bury.
-    """
+    """Raise ProcessLookupError as soon as the process does not exist or is a zombie."""
     for _ in range(100):
         os.kill(process, 0)
         state = Path(f"/proc/{process}/stat")
@@ -941,7 +928,7 @@ def _wait_until_gone(process: int) -> None:
 
 
 @posix
-def test_the_variable_comes_first_and_must_be_right(tmp_path, monkeypatch):
+def test_the_variable_takes_precedence_and_must_be_valid(tmp_path, monkeypatch):
     command(tmp_path, "chromium", "exit 0")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv(VARIABLE, str(tmp_path / "absent"))
@@ -959,7 +946,7 @@ def test_the_variable_comes_first_and_must_be_right(tmp_path, monkeypatch):
     )
 
 
-def test_without_any_browser_the_tests_are_skipped_and_say_why(tmp_path):
+def test_without_a_browser_the_tests_are_skipped_with_a_reason(tmp_path):
     arguments = (
         "-m",
         "pytest",

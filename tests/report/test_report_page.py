@@ -1,4 +1,4 @@
-"""The report: what is on the page, what is never markup, what it may do, and how large it is."""
+"""The report page: its content, escaped names, security policy and size."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ HOSTILE = [
 def ranking_of(
     names, *, scores=None, n_selected=3, choice=False, good="large", flags=None, method="fisher"
 ):
-    """The facts of a ranking whose features have these names, best first."""
+    """Return the facts of a ranking of features with these names, best first."""
     n = len(names)
     scores = [1 - place / n for place in range(n)] if scores is None else scores
     flags = [None] * n if flags is None else flags
@@ -148,7 +148,7 @@ def comparison_of(names):
 
 
 def facts_of(names, **changes):
-    """Facts in which every text is one of the names."""
+    """Return facts in which every text is one of the names."""
     base = {
         "schema": 1,
         "title": names[0],
@@ -192,8 +192,9 @@ def bare_facts(**changes):
 
 
 class Reader(HTMLParser):
-    """The elements of a page with the names of their attributes, its text, its scripts; every
-    element is closed in order.
+    """Read the elements of a page with their attributes, its text and its scripts.
+
+    It also checks that every element is closed in order.
     """
 
     EMPTY = ("meta", "input", "link", "br")
@@ -244,12 +245,12 @@ class Reader(HTMLParser):
 
 
 def rows_of(text):
-    """The data of the table, as the script reads them."""
+    """Return the data of the table, as the script reads them."""
     (data,) = [content for kind, content in Reader(text).scripts if kind == "application/json"]
     return json.loads(data, parse_constant=lambda constant: pytest.fail(f"{constant} is not JSON"))
 
 
-# Names are data.
+# Names are never markup.
 
 
 def test_names_are_never_markup():
@@ -267,14 +268,14 @@ def test_names_are_never_markup():
 
 
 @given(st.lists(st.text(min_size=1), min_size=16, max_size=16, unique=True))
-def test_no_text_at_all_becomes_markup(names):
+def test_no_text_becomes_markup(names):
     harmless = Reader(page(plain_facts(16)))
     assert [tag for tag, _ in Reader(page(facts_of(names))).elements] == [
         tag for tag, _ in harmless.elements
     ]
 
 
-def test_text_can_be_written_whatever_is_in_it():
+def test_pages_can_be_encoded_for_any_text():
     for text in (page(facts_of(HOSTILE)), fragment(facts_of(HOSTILE))):
         assert text.encode("utf-8").decode("utf-8") == text
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069\u2028\u2029]", text)
@@ -290,7 +291,7 @@ def test_names_in_the_data_cannot_end_the_data():
     assert rows_of(text)["names"][0] == HOSTILE[0]
 
 
-def test_json_in_a_page_is_the_same_json():
+def test_json_in_a_page_has_the_same_values():
     value = {"a": ["</script>", "<!--", "&amp;", "\u2028", 'q"\\'], "b": [1, 0.5, None]}
     assert json.loads(as_json(value)) == value
     assert not set(as_json(value)) & set("<>&\u2028\u2029")
@@ -312,7 +313,7 @@ def test_long_names_keep_both_ends():
         assert "n" * 1_000 not in text
 
 
-# What the page may do.
+# Security policy.
 
 
 def test_the_policy_allows_this_one_script_and_no_request():
@@ -355,7 +356,7 @@ def test_ids_are_unique_and_links_lead_to_them():
     }
 
 
-def test_same_facts_same_bytes_and_facts_are_left_alone():
+def test_pages_are_reproducible_and_do_not_change_the_facts():
     facts = plain_facts()
     before = copy.deepcopy(facts)
     assert page(facts) == page(json.loads(json.dumps(facts)))
@@ -384,7 +385,7 @@ def test_pages_stay_small(n, limit):
 # The sections.
 
 
-def test_every_section_is_there_when_there_is_something_to_show():
+def test_all_sections_are_shown_if_they_have_content():
     words = Reader(page(plain_facts())).words
     for heading in (
         "Scores and cut-off",
@@ -398,7 +399,7 @@ def test_every_section_is_there_when_there_is_something_to_show():
         assert words.count(heading) == 1
 
 
-def test_what_is_not_known_is_not_there():
+def test_sections_without_content_are_left_out():
     reader = Reader(page(bare_facts()))
     assert [link for link in reader.links if link.startswith("#")] == ["#features", "#cut"]
     for absent in (
@@ -425,7 +426,7 @@ def test_what_is_not_known_is_not_there():
         ({"done": {"parameters": [["k", "5"]], "versions": [], "warnings": []}}, ["done"]),
     ],
 )
-def test_each_section_stands_alone(change, sections):
+def test_each_section_can_be_shown_alone(change, sections):
     reader = Reader(page({**bare_facts(), **change}))
     assert [link for link in reader.links if link.startswith("#")] == [
         "#features",
@@ -434,7 +435,7 @@ def test_each_section_stands_alone(change, sections):
     ]
 
 
-def test_the_answer_comes_first():
+def test_the_selected_features_come_first():
     facts = bare_facts(ranking=ranking_of(list("abcdefghijklmn"), n_selected=12))
     assert (
         "12 of 14 features selected: a, b, c, d, e, f, g, h and 4 more."
@@ -464,7 +465,7 @@ def test_the_reason_is_not_repeated():
     assert "Number of featuresThe first gap." in Reader(page(bare_facts(ranking=counted_why))).words
 
 
-def test_long_lists_are_folded():
+def test_long_lists_are_collapsed():
     few, many = ([{"column": f"c{i}", "why": "text"} for i in range(n)] for n in (5, 6))
     table_facts = plain_facts()["table"]
     assert "<details open>" in page(bare_facts(table={**table_facts, "left_out": few}))
@@ -476,7 +477,7 @@ def test_long_lists_are_folded():
 # The table.
 
 
-def test_the_data_say_what_the_records_say():
+def test_the_data_equal_the_records():
     ranking = plain_facts(30)["ranking"]
     rows = rows_of(page(plain_facts(30)))
     for place, record in enumerate(ranking["features"]):
@@ -495,14 +496,14 @@ def test_the_data_say_what_the_records_say():
     shares = [record["redundancy"] or 0 for record in ranking["features"]]
     shown = [place for place in range(30) if rows["redundancy"][place]]
     assert len(shown) > 5
-    for one in shown:  # sorting by the places is sorting by the shares
+    for one in shown:  # The codes have the same order as the shares.
         for other in shown:
             assert (rows["redundancy"][one] < rows["redundancy"][other]) == (
                 shares[one] < shares[other]
             )
 
 
-def test_shares_near_the_whole_sort_by_what_is_left():
+def test_redundancies_near_100_percent_are_sorted_correctly():
     names = list("abcdefgh")
     ranking = ranking_of(names, choice=True)
     shares = [None, 0.1, 0.3, 0.994, 0.9972, 0.99996, 1 - 1e-12, 0.95]
@@ -513,7 +514,7 @@ def test_shares_near_the_whole_sort_by_what_is_left():
     assert rows["redundancy"] == [0, 0, 1, 3, 4, 5, 6, 2]
 
 
-def test_scores_that_are_no_numbers_are_words():
+def test_scores_that_are_not_finite_are_words():
     flags = ["infinite", None, None, "unscorable"]
     ranking = ranking_of(list("abcd"), scores=[None, 2.0, -1e-9, None], flags=flags)
     rows = rows_of(page(bare_facts(ranking=ranking)))
@@ -534,28 +535,28 @@ def test_the_first_rows_need_no_script():
     assert len(re.findall(r'<tr data-rank="\d+" aria-rowindex="\d+" class=chosen', text)) == 3
 
 
-def test_a_page_holds_so_many_rows_and_says_so(monkeypatch):
+def test_a_page_has_a_limited_number_of_rows_and_reports_it(monkeypatch):
     monkeypatch.setattr(table, "ROWS_IN_ALL", 5)
     text = page(bare_facts(ranking=ranking_of(list("abcdefgh"), choice=True, n_selected=2)))
     assert rows_of(text)["names"] == list("abcde")
     assert "The first 5 of 8 features are listed." in text
 
 
-def test_a_repeated_feature_may_lie_beyond_the_rows(monkeypatch):
+def test_the_closest_feature_may_be_beyond_the_rows(monkeypatch):
     monkeypatch.setattr(table, "ROWS_IN_ALL", 2)
     ranking = ranking_of(list("abcd"), choice=True)
     ranking["features"][1].update(redundancy=0.5, closest="d")
     assert rows_of(page(bare_facts(ranking=ranking)))["redundancy"] == [0, 0]
 
 
-# The cut.
+# The cut-off.
 
 
 def cut_words(**options):
     return Reader(cut_section(ranking_of(**options))).words
 
 
-def test_the_cut_in_words():
+def test_the_cut_off_in_words():
     words = cut_words(names=list("abcd"), scores=[0.9, 0.75, 0.5, 0.25], n_selected=2)
     assert (
         "2 features selected, 2 not selected. The last selected feature, b, has the score 0.75. The "
@@ -571,7 +572,7 @@ def test_the_cut_in_words():
     )
 
 
-def test_scores_without_a_place_are_counted():
+def test_features_that_are_not_drawn_are_counted():
     flags = ["infinite", None, None, "unscorable", "unscorable"]
     words = cut_words(
         names=list("abcde"), scores=[None, 2.0, 1.0, None, None], flags=flags, n_selected=1
@@ -596,9 +597,9 @@ def test_in_a_selection_order_there_is_no_threshold():
     assert "The last selected feature" not in words
 
 
-def test_dots_lie_where_their_scores_are():
-    """Four features: the axis goes from 1/2 to 9/2, so that they stand at 1/8, 3/8, 5/8, 7/8;
-    scores from 0 to 1 + 5 %.
+def test_dots_are_at_their_scores():
+    """The horizontal axis of four features is from 1/2 to 9/2, so the dots are at 1/8, 3/8, 5/8
+    and 7/8. The vertical axis is from 0 to the largest score + 5 %.
     """
     drawn = cut_section(ranking_of(list("abcd"), scores=[1.0, 0.5, 0.25, 0.0], n_selected=2))
     rest, chosen = (
@@ -610,7 +611,7 @@ def test_dots_lie_where_their_scores_are():
     assert re.search(r'<path class="cut" d="M500 0V1000"', drawn)
 
 
-def test_a_thousand_scores_are_a_curve_of_few_corners():
+def test_many_scores_are_drawn_as_a_short_path():
     n = 20_000
     drawn = cut_section(ranking_of([f"f{i}" for i in range(n)], n_selected=30))
     kept, left = (
@@ -642,7 +643,7 @@ def test_any_scores_can_be_drawn(scores, choice):
     assert all(0 <= height <= 1000 for height in heights)
 
 
-# The pictures.
+# The plots.
 
 
 def test_a_histogram_is_drawn_to_its_own_height():
@@ -659,14 +660,14 @@ def test_a_histogram_is_drawn_to_its_own_height():
     assert "2.25" in words
 
 
-def test_groups_have_colours_and_the_unknown_is_grey():
+def test_groups_have_colours_and_the_unlabelled_are_grey():
     assert group_looks(["a", "b", "unlabelled"]) == ["g0", "g1", "rest"]
     assert group_looks(["unlabelled", "b"]) == ["g0", "g1"]
     assert group_looks(None) == ["g0"]
     assert len(set(group_looks(list("abcdef")))) == 6
 
 
-def test_pictures_say_what_they_show():
+def test_plots_have_descriptions():
     ranking = ranking_of(["a", "b", "c"])
     scatter = pictures_section(
         portraits_of(["a"], target={"name": "fat", "low": 0.9, "high": 58.5}), ranking
@@ -693,7 +694,7 @@ def test_pictures_say_what_they_show():
     assert pictures_section({**portraits_of([]), "features": []}, ranking) == ""
 
 
-def test_only_the_selected_are_drawn():
+def test_only_selected_features_are_drawn():
     names = list("abcd")
     portraits = portraits_of(names)
     ranking = ranking_of(names, n_selected=2)
@@ -709,7 +710,7 @@ def test_only_the_selected_are_drawn():
     assert drawn.count('<li class="card">') == 2
 
 
-def test_points_of_a_cloud_are_shares():
+def test_dots_and_areas_are_drawn_from_shares():
     assert (
         dots([(0.0, 0.0), (0.25, 1.0)], "chosen")
         == '<path class="dots chosen" d="M0 1000h0M250 0h0"/>'
@@ -721,7 +722,7 @@ def test_points_of_a_cloud_are_shares():
     assert dots([], "rest") == area([], "rest") == ""
 
 
-# The squares.
+# The correlations.
 
 
 def test_correlations_as_colours_and_in_words():
@@ -759,7 +760,7 @@ def test_curves_of_a_comparison_are_drawn():
 # The fragment.
 
 
-def test_a_fragment_leaves_the_notebook_alone():
+def test_a_fragment_does_not_affect_the_notebook():
     text = fragment(plain_facts(50))
     reader = Reader(text)
     tags = {tag for tag, _ in reader.elements}
@@ -789,7 +790,7 @@ def test_a_fragment_leaves_the_notebook_alone():
 # Words and numbers.
 
 
-def test_numbers_and_lists_read_well():
+def test_numbers_and_lists_are_readable():
     assert [number(value) for value in (0.123456, -2.0, 1e-12, -0.0, 123456.0)] == [
         "0.1235",
         "−2",
@@ -826,7 +827,7 @@ def test_a_redundancy_is_shown_from_20_percent_on(share):
     st.floats(allow_nan=False, allow_infinity=False),
     st.floats(allow_nan=False, allow_infinity=False),
 )
-def test_axes_hold_their_values(one, other):
+def test_axes_contain_their_values(one, other):
     low, high = padded(min(one, other), max(one, other))
     axis = Axis(low, high)
     for value in (one, other):

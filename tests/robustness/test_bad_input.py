@@ -1354,7 +1354,7 @@ PAIR_OF_ROWS = {
 @pytest.mark.filterwarnings("ignore:.*single known member")
 def test_two_rows_are_scored_with_a_warning(method):
     uses = METHODS[method].uses
-    with pytest.warns(GraphSieveWarning, match="there are 2 samples: a graph of 2 nodes"):
+    with pytest.warns(GraphSieveWarning, match="there are 2 samples, and a graph of 2 nodes"):
         sieve = GraphSieve(method).fit(X[:2], supervision=PAIR_OF_ROWS[uses[0]] if uses else None)
     assert not np.isnan(sieve.scores_).any()
     assert sieve.n_neighbors_ in (None, 1)

@@ -1,4 +1,4 @@
-"""What docs/persistence.md and SECURITY.md say of keeping a fitted pipeline."""
+"""The statements of docs/persistence.md and SECURITY.md on storing a fitted pipeline."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ X = np.random.default_rng(0).normal(size=(60, 6))
 Y = np.where(np.arange(60) % 4 == 3, -1, np.arange(60) % 2)
 
 
-def test_every_estimator_has_its_names_and_they_are_names_of_something():
+def test_all_estimators_are_listed_with_existing_types():
     assert NAMES.keys() == {sieve.__name__ for sieve in SIEVES.values()} | {"LabeledOnly"}
     for estimator, names in NAMES.items():
         module, _, name = names[0].rpartition(".")
@@ -38,7 +38,7 @@ def test_every_estimator_has_its_names_and_they_are_names_of_something():
 
 
 @pytest.mark.parametrize("sieve", sorted({sieve.__name__ for sieve in SIEVES.values()}))
-def test_a_pipeline_goes_through_skops_with_the_names_that_are_listed(sieve):
+def test_a_pipeline_can_be_stored_with_skops_and_the_listed_types(sieve):
     skops = pytest.importorskip("skops.io")
     model = make_pipeline(getattr(graphsieve, sieve)(), LabeledOnly(LogisticRegression())).fit(X, Y)
     content = skops.dumps(model)
@@ -51,7 +51,7 @@ def test_a_pipeline_goes_through_skops_with_the_names_that_are_listed(sieve):
 
 
 @pytest.mark.slow
-def test_the_example_prints_what_is_shown():
+def test_the_example_prints_the_output_shown():
     pytest.importorskip("skops.io")
     ((code, output),) = re.findall(
         r"```python\n(.*?)```\n+```text\n(.*?)```", PAGE, flags=re.DOTALL
@@ -61,7 +61,7 @@ def test_the_example_prints_what_is_shown():
     assert done.stdout == output
 
 
-def test_links_of_these_pages_lead_somewhere():
+def test_links_of_these_pages_exist():
     for page in (
         ROOT / "SECURITY.md",
         ROOT / "docs" / "persistence.md",

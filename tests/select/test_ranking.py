@@ -1,4 +1,4 @@
-"""The one-call way and what it prints, exports and writes."""
+"""`rank` and its result: printed text, exports, pages and plots."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ WITH_COPY = FRAME.assign(constant=1.0, copy=FRAME["petal width (cm)"])
 
 
 def ranked(**settings):
-    """Six columns, of which one is constant and one a copy; five are asked for, so that all that
-    says anything is chosen.
+    """Rank six columns, one of which is constant and one a copy.
+
+    Five are requested, so all columns except the constant are selected.
     """
     with pytest.warns(GraphSieveWarning):
         return rank(WITH_COPY, SPECIES, n_features_to_select=5, **settings)
@@ -45,17 +46,17 @@ def ranked(**settings):
 
 @pytest.fixture
 def ranking():
-    """A selection order, as by default."""
+    """A ranking in selection order, which is the default."""
     return ranked()
 
 
 @pytest.fixture
 def scored():
-    """An order by the published score that fits what is known."""
+    """A ranking by the published score for the supervision."""
     return ranked(redundancy=None)
 
 
-def test_it_prints_names_scores_and_reason(ranking, scored):
+def test_a_ranking_prints_names_scores_and_reason(ranking, scored):
     for found, headline in (
         (ranking, "6 features of 150 samples, in selection order"),
         (scored, "6 features of 150 samples, ranked by fisher (large is good)"),
@@ -76,7 +77,7 @@ def test_it_prints_names_scores_and_reason(ranking, scored):
         )
 
 
-def test_it_prints_gain_and_redundancy(ranking, scored):
+def test_a_ranking_prints_gain_and_redundancy(ranking, scored):
     assert "gain" not in str(scored)
     assert "redundancy" not in str(scored)
     header, *rows = str(ranking).splitlines()[3:]
@@ -89,7 +90,7 @@ def test_it_prints_gain_and_redundancy(ranking, scored):
     assert rows[-1].endswith("not scored")
 
 
-def test_a_count_that_was_found_says_why():
+def test_the_reason_for_the_number_of_features_is_shown():
     with pytest.warns(GraphSieveWarning):
         found = rank(WITH_COPY, SPECIES, n_features_to_select="auto")
     n_selected = int(found.selected.sum())
@@ -100,7 +101,7 @@ def test_a_count_that_was_found_says_why():
 
 
 @pytest.mark.parametrize("redundancy", ["auto", "correlation", None])
-def test_numbers_are_those_of_the_selector(redundancy):
+def test_results_equal_those_of_the_selector(redundancy):
     found = ranked(redundancy=redundancy)
     with pytest.warns(GraphSieveWarning):
         sieve = GraphSieve(redundancy=redundancy, n_features_to_select=5).fit(WITH_COPY, SPECIES)
@@ -123,10 +124,10 @@ def test_copies_share_the_best_of_their_ranks(scored):
     assert scored.tied_ranks[copy] == scored.tied_ranks[width] == scored.ranks[width]
 
 
-def test_a_copy_is_chosen_last_and_names_its_original(ranking):
+def test_a_copy_is_selected_last_and_names_its_original(ranking):
     names = list(ranking.names)
     width, copy = names.index("petal width (cm)"), names.index("copy")
-    # Alone, it explains as much
+    # Alone, the copy explains as much as the original.
     assert ranking.scores[copy] == pytest.approx(ranking.scores[width], rel=1e-9)
     assert ranking.ranks[copy] == 5  # after the other four, before the constant
     np.testing.assert_array_equal(ranking.tied_ranks, ranking.ranks)
@@ -137,8 +138,8 @@ def test_a_copy_is_chosen_last_and_names_its_original(ranking):
 
 
 def test_redundancy_is_the_fit_of_a_regression_on_the_features_before(ranking):
-    """R² of each column by least squares on all that were selected before it, and its largest
-    correlation with one of them.
+    """The redundancy is the R² of a regression on the columns selected before, and the closest
+    column is the one with the largest correlation among them.
     """
     X = WITH_COPY.to_numpy()
     frame = ranking.to_frame().set_index("feature")
@@ -242,7 +243,7 @@ def test_infinite_scores_are_flagged_in_json():
         "selected": True,
         "flag": "infinite",
     }
-    # As a share, what is told without fail is 1 at most.
+    # The score of the search is a share, so it is at most 1 for perfect separation.
     best = rank(X, ["a", "a", "b", "b"]).to_records()[0]
     assert (best["feature"], best["flag"]) == ("sure", None)
     assert 0 < best["score"] <= 1
@@ -260,7 +261,7 @@ def test_pages_are_self_contained_and_escape_names(tmp_path):
     assert "default-src 'none'" in text
     assert "http://" not in text.replace("http-equiv", "")
     assert 'src="' not in text
-    # a line break in a name breaks no line of the table
+    # A line break in a name is not printed.
     assert len(str(rank(X)).splitlines()) == 4 + 4
     assert list(tmp_path.iterdir()) == [path]
 
@@ -275,7 +276,7 @@ def test_a_failed_write_leaves_the_old_page_and_nothing_else(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_page_that_has_no_place_is_refused(tmp_path):
+def test_an_invalid_path_of_a_page_is_refused(tmp_path):
     with pytest.raises(InputError, match="is a folder; name a file in it"):
         rank(FRAME).to_html(tmp_path)
     with pytest.raises(InputError, match=r"the folder .*missing does not exist"):
@@ -283,12 +284,12 @@ def test_a_page_that_has_no_place_is_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_names_without_a_frame_are_those_of_scikit_learn():
+def test_default_names_are_those_of_scikit_learn():
     assert rank(FRAME.to_numpy()).names == ("x0", "x1", "x2", "x3")
     assert rank(FRAME.to_numpy().tolist()).n_samples == 150
 
 
-def test_many_features_are_cut_on_the_screen_only():
+def test_long_rankings_are_shortened_only_when_printed():
     X = np.random.default_rng(0).normal(size=(20, 50))
     found = rank(X)
     assert "… 30 more" in str(found)
@@ -308,7 +309,7 @@ def test_plot_shows_the_best(ranking, scored):
         assert label in axes.get_xlabel()
 
 
-def test_plot_names_the_score_of_a_set_by_a_score():
+def test_plot_names_the_score_of_a_selection_order():
     X = np.random.default_rng(0).normal(size=(20, 4))
     found = rank(X, np.arange(20) % 2, method="fisher", redundancy="explain")
     assert (
@@ -317,7 +318,7 @@ def test_plot_names_the_score_of_a_set_by_a_score():
 
 
 @pytest.mark.parametrize("n", [0, -1, "3", 2.0])
-def test_plot_refuses_what_is_no_number_of_features(ranking, n):
+def test_plot_refuses_an_invalid_number_of_features(ranking, n):
     with pytest.raises(InputError, match="n must be an integer of at least 1"):
         ranking.plot(n=n)
 
@@ -338,7 +339,7 @@ def test_a_missing_extra_is_named(ranking, monkeypatch, library, call, extra):
         getattr(ranking, call)()
 
 
-def test_everything_known_can_be_passed():
+def test_all_supervision_and_parameters_can_be_passed():
     pairs = Supervision.from_pairs(150, must_link=[(0, 1)], cannot_link=[(0, 60)])
     found = rank(
         FRAME, supervision=pairs, redundancy=None, n_neighbors=4, bandwidth=2.0, scale="minmax"
@@ -354,14 +355,13 @@ def test_everything_known_can_be_passed():
     assert found.selected.sum() == 1
 
 
-def test_it_takes_what_the_sieve_takes():
+def test_rank_has_the_parameters_of_the_estimator():
     taken = inspect.signature(rank).parameters
     for name, parameter in inspect.signature(GraphSieve).parameters.items():
         assert taken[name].default == parameter.default
-    of_its_own = {"feature_names", "random_state"}  # names for arrays, and rows of the pictures
+    further = {"feature_names", "random_state"}  # names for arrays, and samples of the plots
     assert (
-        set(taken)
-        == {"X", "y", "supervision", *inspect.signature(GraphSieve).parameters} | of_its_own
+        set(taken) == {"X", "y", "supervision", *inspect.signature(GraphSieve).parameters} | further
     )
 
 
@@ -383,14 +383,14 @@ def test_names_can_be_given_to_any_table():
             compare(FRAME.to_numpy(), SPECIES, methods=["fisher"], feature_names=wrong)
 
 
-def test_names_with_an_order_of_their_own_are_names():
+def test_names_may_be_any_ordered_collection():
     names = dict.fromkeys(["b", "a"]).keys()
     assert rank(
         [[0.0, 1.0], [1.0, 1.5], [2.0, 0.0]], method="variance", feature_names=names
     ).names == ("b", "a")
 
 
-def test_only_axes_are_accepted_for_a_plot(ranking):
+def test_invalid_axes_are_refused(ranking):
     pytest.importorskip("matplotlib")
     with pytest.raises(InputError, match="ax must be None or a matplotlib Axes object, got 3"):
         ranking.plot(ax=3)
@@ -399,7 +399,7 @@ def test_only_axes_are_accepted_for_a_plot(ranking):
         found.plot(ax=np.array([None, None]))
 
 
-def test_a_ranking_knows_what_was_known_done_and_warned_of(ranking):
+def test_a_ranking_contains_supervision_parameters_and_warnings(ranking):
     assert [one["n"] for one in ranking.known["classes"]] == [50, 50, 50]
     assert dict(ranking.parameters)["n_features_to_select"] == "5"
     assert any("cannot be scored" in message for message in ranking.warnings)
@@ -416,7 +416,7 @@ def test_a_notebook_shows_a_part_of_the_page(ranking):
     assert all(name in shown for name in ranking.best(3))
 
 
-def test_near_the_whole_what_is_left_can_be_read():
+def test_redundancy_near_100_percent_has_more_digits():
     assert redundancy_text(0.1, "hue") == ""
     assert redundancy_text(float("nan"), "hue") == ""
     assert redundancy_text(0.9, None) == ""
@@ -426,7 +426,7 @@ def test_near_the_whole_what_is_left_can_be_read():
     assert redundancy_text(1.0, "hue") == "100 % (closest: hue)"
 
 
-def test_searches_that_score_in_rounds_are_ranked_too():
+def test_iterative_searches_can_be_ranked():
     few = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
     for method, make, own in (
         ("iterative", IterativeSieve, {"step": 2}),
@@ -448,7 +448,7 @@ def test_searches_that_score_in_rounds_are_ranked_too():
     )
 
 
-def test_searches_refuse_what_they_have_not():
+def test_searches_refuse_parameters_that_they_do_not_have():
     with pytest.raises(InputError, match="the search 'iterative' has no metric"):
         rank(FRAME, method="iterative", metric="cosine")
     with pytest.raises(
@@ -457,9 +457,9 @@ def test_searches_refuse_what_they_have_not():
         rank(FRAME, method="iterative", method_params={"stp": 2})
 
 
-def test_what_has_no_score_ranks_last_also_where_the_number_is_found():
-    """A column that does not matter has the score 0, one that is constant has none and comes
-    after it.
+def test_features_without_a_score_rank_last_with_an_automatic_number():
+    """A column that is not relevant has score 0. A constant column has no score and ranks after
+    it.
     """
     random = np.random.default_rng(3)
     informative = np.repeat([0.0, 1.0], 40) + 0.1 * random.normal(size=80)
@@ -469,10 +469,11 @@ def test_what_has_no_score_ranks_last_also_where_the_number_is_found():
     with pytest.warns(GraphSieveWarning, match="2 of 5 features cannot be scored"):
         found = rank(X, np.repeat([0, 1], 40), n_features_to_select="auto")
     assert sorted(found.best(5)[-2:]) == ["x0", "x4"]
-    assert (found.scores[found.order[-3:-2]] == 0).all()  # or the test would show nothing
+    # Without a column of score 0, the test would be meaningless.
+    assert (found.scores[found.order[-3:-2]] == 0).all()
 
 
-def test_facts_of_a_report_leave_the_ranking_as_it_is():
+def test_report_facts_do_not_change_the_ranking():
     X = np.random.default_rng(0).normal(size=(30, 3))
     ranking = rank(X, X[:, 0] * 1.5)
     facts = ranking.report_facts(target="fat")
@@ -481,14 +482,14 @@ def test_facts_of_a_report_leave_the_ranking_as_it_is():
     assert "name" not in ranking.portraits["target"]
 
 
-def test_classes_have_one_name_in_the_header_and_in_the_pictures():
+def test_classes_have_the_same_name_in_the_header_and_in_the_plots():
     y = np.where(np.arange(30) < 20, np.arange(30) % 2, np.nan)  # 0.0, 1.0 and unknown
     facts = rank(np.random.default_rng(0).normal(size=(30, 3)), y).report_facts()
     assert [one["name"] for one in facts["known"]["classes"]] == ["0", "1"]
     assert facts["portraits"]["classes"] == ["0", "1", "unlabelled"]
 
 
-def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
+def test_pages_describe_an_iterative_search_and_its_rounds():
     text = rank(
         np.random.default_rng(0).normal(size=(30, 4)), method="iterative", n_features_to_select=2
     )._repr_html_()
@@ -497,7 +498,7 @@ def test_pages_say_of_a_search_in_rounds_what_it_does_and_how_it_went():
     assert "2 rounds, 1 dropped in each." in text
 
 
-def test_pictures_are_made_when_they_are_needed_and_x_is_let_go(monkeypatch):
+def test_plots_are_computed_on_first_use_and_x_is_released(monkeypatch):
     made = []
     portray = ranking_module.portray
 
@@ -520,7 +521,7 @@ def test_pictures_are_made_when_they_are_needed_and_x_is_let_go(monkeypatch):
     assert dataclasses.replace(found, reason="another").portraits == found.portraits
 
 
-def test_pictures_of_a_map_are_made_while_its_file_is_there(tmp_path):
+def test_plots_of_a_memory_map_are_computed_immediately(tmp_path):
     X, y = load_wine(return_X_y=True)
     np.save(tmp_path / "X.npy", X)
     found = rank(np.load(tmp_path / "X.npy", mmap_mode="r"), y)

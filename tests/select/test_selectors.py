@@ -1,4 +1,4 @@
-"""The front door: what runs, how many are kept, what is refused."""
+"""`GraphSieve`: the method that runs, the number of selected features, and refused input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SOME = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
 LENGTH = IRIS[:, 2] + 0.001 * np.arange(150)
 SURE = np.eye(3)[SPECIES]
 PAIRS = Supervision.from_pairs(150, must_link=[(0, 1), (60, 61)], cannot_link=[(0, 60), (1, 120)])
-WHAT_IS_KNOWN = pytest.mark.parametrize(
+ALL_SUPERVISION = pytest.mark.parametrize(
     ("y", "supervision", "method"),
     [
         (None, None, "laplacian"),
@@ -42,14 +42,14 @@ WHAT_IS_KNOWN = pytest.mark.parametrize(
         (SOME, PAIRS, "constrained_laplacian"),
         (None, Supervision.from_probabilities(SURE), "weighted_laplacian"),
         (SOME, Supervision.from_probabilities(SURE), "weighted_laplacian"),
-        # Supervision speaks, y is for the next step
+        # The labels in `supervision` are used; y is for the next step of a pipeline.
         (SPECIES, Supervision.from_labels(SOME), "constrained_laplacian"),
     ],
 )
 
 
-@WHAT_IS_KNOWN
-def test_the_published_method_follows_from_what_is_known(y, supervision, method):
+@ALL_SUPERVISION
+def test_the_published_method_depends_on_the_supervision(y, supervision, method):
     sieve = GraphSieve(redundancy=None).fit(IRIS, y, supervision=supervision)
     assert sieve.method_ == method
     assert repr(sieve) == f"GraphSieve(redundancy=None) -> {method} ({sieve.reason_})"
@@ -64,14 +64,15 @@ def largest_correlation(X):
     return correlation.max(axis=0)
 
 
-@WHAT_IS_KNOWN
-def test_the_default_is_one_search_whatever_is_known(y, supervision, method):
-    """One method, but what is known is told, and makes a difference: columns count by each other
-    only where nothing is.
+@ALL_SUPERVISION
+def test_the_default_is_one_search_for_any_supervision(y, supervision, method):
+    """The search is always the same, and `reason_` describes the supervision.
+
+    The relevance is the correlation with other columns only if there is no supervision.
     """
     sieve = GraphSieve().fit(IRIS, y, supervision=supervision)
     known = Supervision.nothing(150) if y is None else Supervision.from_y(y)
-    if supervision is not None:  # which brings its own labels, or is joined with those of y
+    if supervision is not None:  # It replaces the labels of y, or is joined with them.
         known = supervision if supervision.labels is not None else supervision | known
     assert (sieve.method_, sieve.reason_) == ("diverse", choose_method(known)[1])
     assert repr(sieve) == f"GraphSieve() -> diverse ({sieve.reason_})"
@@ -92,7 +93,7 @@ def test_the_default_is_one_search_whatever_is_known(y, supervision, method):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_runs_and_equals_its_function_on_the_same_numbers(name):
-    """With nothing automatic and nothing scaled, the front door is the function."""
+    """Without automatic parameters and scaling, the estimator equals the function."""
     method = METHODS[name]
     known = {
         "labels": (SOME,),
@@ -122,7 +123,7 @@ def test_every_method_runs_and_equals_its_function_on_the_same_numbers(name):
     assert_array_equal(sieve.ranking_[order], [1, 2, 3, 4])
 
 
-def test_scaling_is_of_columns_and_of_the_target():
+def test_columns_and_the_target_are_scaled():
     X = IRIS * [1.0, 10.0, 100.0, 1000.0]
     by_hand = scores.laplacian_score(X / X.std(axis=0), bandwidth=0.5)
     assert_allclose(GraphSieve("laplacian", bandwidth=0.5).fit(X).scores_, by_hand, rtol=1e-9)
@@ -134,9 +135,7 @@ def test_scaling_is_of_columns_and_of_the_target():
 
 
 def test_distances_and_a_target_are_compared_in_one_unit():
-    """Columns of one unit keep their sizes beside each other, but not their unit: the target has
-    another one.
-    """
+    """All columns are multiplied by one factor, because the target has another unit."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5)) * [1, 2, 3, 4, 5]
     y = np.where(rng.random(60) < 0.4, X[:, 0] + rng.normal(size=60), np.nan)
@@ -163,7 +162,7 @@ def test_distances_and_a_target_are_compared_in_one_unit():
     ("asked", "n_features", "expected"),
     [(None, 9, 4), (None, 1, 1), (3, 9, 3), (0.34, 9, 3), (1.0, 9, 9), (0.01, 9, 1)],
 )
-def test_how_many(asked, n_features, expected):
+def test_the_number_of_selected_features(asked, n_features, expected):
     assert wanted_features(asked, n_features) == expected
     X = np.random.default_rng(0).normal(size=(30, n_features))
     for method in ("variance", "auto"):
@@ -171,7 +170,7 @@ def test_how_many(asked, n_features, expected):
 
 
 @pytest.mark.parametrize("asked", [0, -1, 5, True, np.nan, 0.0, 1.5, "3", np.inf])
-def test_how_many_not(asked):
+def test_invalid_numbers_of_features_are_refused(asked):
     with pytest.raises(InputError, match="n_features_to_select"):
         GraphSieve(n_features_to_select=asked).fit(IRIS)
 
@@ -207,15 +206,15 @@ def test_how_many_not(asked):
     ],
 )
 def test_parameters_are_used_or_refused(parameters, message):
-    sieve = GraphSieve(**parameters)  # nothing is said before fit, as scikit-learn wants it
+    sieve = GraphSieve(**parameters)  # Parameters are checked in fit, as scikit-learn requires.
     with pytest.raises(InputError, match=message):
         sieve.fit(IRIS)
 
 
-def test_knowledge_that_a_method_cannot_use_is_refused():
+def test_supervision_that_a_method_cannot_use_is_refused():
     with pytest.raises(
         InputError,
-        match=r"'fisher' cannot use pairs.*choose one for pairs: constraint, "
+        match=r"'fisher' cannot use pairs.*choose a method for pairs: constraint, "
         r"constrained_laplacian, c4",
     ):
         GraphSieve("fisher").fit(IRIS, SPECIES, supervision=PAIRS)
@@ -225,12 +224,14 @@ def test_knowledge_that_a_method_cannot_use_is_refused():
         )
     with pytest.raises(TypeError, match=r"Supervision\.from_pairs"):
         GraphSieve().fit(IRIS, supervision=[(0, 1)])
-    # But y may be there for the steps that follow.
+    # y may be passed, because later steps of a pipeline may use it.
     assert GraphSieve("laplacian").fit(IRIS, SPECIES).method_ == "laplacian"
 
 
-def test_automatic_choice_takes_knowledge_that_says_nothing_from_anywhere():
-    """The same as y and as supervision: a fold of a cross-validation may see one class only."""
+def test_uninformative_supervision_gives_an_unsupervised_ranking():
+    """The result is the same for y and for supervision. A training fold may contain only one
+    class.
+    """
     for known in (
         Supervision.from_labels(np.where(SPECIES == 0, 0, -1)),
         Supervision.from_targets(np.where(SOME >= 0, 1.5, np.nan)),
@@ -244,17 +245,17 @@ def test_automatic_choice_takes_knowledge_that_says_nothing_from_anywhere():
             assert_array_equal(sieve.ranking_, alone.ranking_)
     both = PAIRS | Supervision.from_probabilities(SURE)
     with pytest.raises(
-        InputError, match=r"cannot use pairs; .* choose one for pairs and probabilities: none"
+        InputError, match=r"cannot use pairs; .* choose a method for pairs and probabilities: none"
     ):
         GraphSieve(redundancy=None).fit(IRIS, supervision=both)
     with pytest.raises(
-        InputError, match=r"uses labels or probabilities, and cannot use pairs; leave them out\.$"
+        InputError, match=r"uses labels or probabilities and cannot use pairs; leave them out\.$"
     ):
         GraphSieve().fit(IRIS, supervision=both)
 
 
-def test_a_method_that_needs_no_target_does_not_look_at_it():
-    """Pipelines pass y to every step, in whatever form the last one wants."""
+def test_a_method_without_a_target_ignores_y():
+    """Pipelines pass y to every step, in the form that the last step needs."""
     for y in (np.where(SPECIES == 0, -1, 1), np.stack([LENGTH, LENGTH], axis=1), ["a date"] * 150):
         for method in ("laplacian", "variance", "spec"):
             assert GraphSieve(method).fit(IRIS, y).n_labeled_ == 0
@@ -276,13 +277,13 @@ def test_a_failed_fit_leaves_nothing_behind():
     assert fitted.n_features_in_ == 4
 
 
-def test_one_form_of_spec_is_good_when_large():
+def test_large_scores_are_good_for_one_form_of_spec():
     sieve = GraphSieve("spec", method_params={"form": "phi3"}).fit(IRIS)
     assert sieve.large_is_good_
     assert sieve.ranking_[np.argmax(sieve.scores_)] == 1
 
 
-def test_weights_beyond_reason_are_refused():
+def test_too_large_weights_are_refused():
     with pytest.raises(
         InputError,
         match=r"same_class_weight must be a positive number of at most 1e\+100, got 1e\+308",
@@ -291,7 +292,7 @@ def test_weights_beyond_reason_are_refused():
     assert np.isfinite(scores.lsdf_score(IRIS, SPECIES, same_class_weight=1e100)).all()
 
 
-def test_numbers_of_any_kind_are_numbers():
+def test_parameters_may_be_numbers_of_any_type():
     half = GraphSieve("laplacian", bandwidth=Fraction(1, 2), n_neighbors=np.int8(3)).fit(IRIS)
     assert_array_equal(
         half.scores_, GraphSieve("laplacian", bandwidth=0.5, n_neighbors=3).fit(IRIS).scores_
@@ -308,23 +309,24 @@ def test_method_params_reach_the_method():
 
 
 @pytest.mark.parametrize("method", ["auto", "diverse"])
-def test_what_belongs_to_a_graph_is_refused_where_none_is_built(method):
+def test_graph_parameters_are_refused_if_no_graph_is_built(method):
     for name, value in (
         ("n_neighbors", 3),
         ("bandwidth", 0.5),
         ("metric", "euclidean"),
         ("compress", "som"),
-        # Fmt: skip
         ("n_prototypes", np.array([3, 4])),
         ("method_params", {"form": "phi1"}),
     ):
-        with pytest.raises(InputError, match=rf"^{name} belongs to .* leave {name} out, got .*\.$"):
+        with pytest.raises(
+            InputError, match=rf"^{name} applies only to .* leave {name} out, got .*\.$"
+        ):
             GraphSieve(method, **{name: value}).fit(IRIS)
-    nothing_said = GraphSieve(method, method_params={}).fit(IRIS)
-    assert_array_equal(nothing_said.ranking_, GraphSieve().fit(IRIS).ranking_)
+    empty = GraphSieve(method, method_params={}).fit(IRIS)
+    assert_array_equal(empty.ranking_, GraphSieve().fit(IRIS).ranking_)
 
 
-def test_knowledge_that_says_nothing_is_reported():
+def test_uninformative_supervision_is_reported():
     for y, message in (
         (np.full(150, -1), "no target known"),
         (np.full(150, np.nan), "no target known"),
@@ -347,7 +349,7 @@ def test_knowledge_that_says_nothing_is_reported():
             sieve.fit(IRIS[:101], SPECIES[:101])
 
 
-def test_fewer_features_than_asked_for_can_be_scored():
+def test_fewer_features_than_requested_can_be_scored():
     X = np.concatenate([IRIS, np.ones((150, 6))], axis=1)
     with (
         pytest.warns(GraphSieveWarning, match="only 4 can be scored"),
@@ -355,7 +357,7 @@ def test_fewer_features_than_asked_for_can_be_scored():
     ):
         assert GraphSieve(n_features_to_select=6).fit(X).get_support().sum() == 6
     with pytest.warns(GraphSieveWarning, match="6 of 10 features cannot be scored"):
-        # Half would be five, but a constant is never chosen unasked
+        # Half would be five, but constant features are selected only if the number is given.
         assert GraphSieve().fit(X).get_support().sum() == 4
 
 
@@ -365,7 +367,7 @@ def test_ranks_put_ties_in_column_order_and_nan_last():
     assert_array_equal(ranks(values, large_is_good=True), [2, 6, 4, 3, 1, 5, 7])
 
 
-def test_warnings_point_at_the_line_of_the_caller():
+def test_warnings_point_to_the_line_of_the_caller():
     for call in (
         lambda: GraphSieve().fit(IRIS, np.full(150, -1)),
         lambda: make_pipeline(GraphSieve("laplacian", n_neighbors=500)).fit(IRIS),
@@ -390,10 +392,8 @@ def test_a_weight_without_a_difference_is_refused():
 
 
 def test_a_scale_that_nobody_reads_is_refused():
-    """Methods without distances in X score features as they are, and say so: `scale_` is what
-    was used.
-    """
-    # Units plainly differ, so that "auto" scales wherever a scale counts
+    """Methods without distances in X score features as they are, and `scale_` is None."""
+    # The units plainly differ, so "auto" scales the features if the method uses distances.
     X, y = IRIS * [1.0, 1.0, 1.0, 1000.0], SPECIES
     target = X[:, 0] + np.arange(150) % 7
     for name, method in METHODS.items():
@@ -406,20 +406,18 @@ def test_a_scale_that_nobody_reads_is_refused():
         for scale in ("standard", "minmax", "robust", "rank"):
             with pytest.raises(
                 InputError,
-                match=f"'{name}' takes no distances in X and scores features as they are",
+                match=f"'{name}' uses no distances in X and scores features as they are",
             ):
                 GraphSieve(name, scale=scale).fit(X, known)
         assert GraphSieve(name, scale="rank", redundancy="explain").fit(X, known).scale_ == "rank"
-    # Where the choice of the method was ours, nobody could know.
+    # An unused scale is accepted if the method was chosen automatically.
     assert GraphSieve(redundancy=None, scale="standard").fit(X, y).scale_ is None
-    with pytest.raises(InputError, match="takes no distances in X"):
+    with pytest.raises(InputError, match="no distances in X"):
         feature_p_values(X, y, scale="rank")
 
 
-def test_the_supervised_score_keeps_to_the_scale_of_the_target():
-    """The target is divided by its deviation unless features and target are to be taken as they
-    are.
-    """
+def test_the_supervised_score_scales_the_target():
+    """The target is divided by its standard deviation, unless `scale` is None."""
     X, target = IRIS, np.random.default_rng(0).normal(0, 30, size=150)
     asked = {"n_neighbors": 5, "bandwidth": 2.0}
     expected = supervised_laplacian_score(X, target / target.std(), **asked)
@@ -432,8 +430,9 @@ def test_the_supervised_score_keeps_to_the_scale_of_the_target():
 
 @pytest.mark.parametrize("method", ["supervised_laplacian", "semi_supervised_laplacian"])
 def test_the_order_of_samples_does_not_matter_where_a_target_has_few_digits(method):
-    """Gaps of tenths are broken by their last bits, which must not hang on the order in which
-    the target was summed.
+    """Ties between gaps of tenths are decided by their last bits.
+
+    These bits must not depend on the order in which the target is summed.
     """
     random = np.random.default_rng(0)
     X, y = random.normal(size=(240, 4)), np.round(random.normal(10, 5, size=240), 1)
@@ -443,18 +442,18 @@ def test_the_order_of_samples_does_not_matter_where_a_target_has_few_digits(meth
         assert_allclose(GraphSieve(method).fit(X[order], y[order]).scores_, expected, rtol=1e-9)
 
 
-# Of a graph that hangs on two samples, on purpose
+# The warning is that almost all weight of the graph is on two samples, which is intended here.
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("redundancy", [None, "explain", "correlation"])
 def test_a_column_that_matters_and_has_no_score_ranks_last(redundancy):
-    """The number is to be found, and one of the columns that share much with others is constant
-    along the only heavy edge.
+    """The number of features is "auto", and a relevant column is constant along the only heavy
+    edge.
     """
     random = np.random.default_rng(0)
     common = random.normal(size=(60, 1))
-    # The last shares nothing
+    # The last column is independent of the others.
     X = np.hstack([common + 0.3 * random.normal(size=(60, 5)), random.normal(size=(60, 1))])
-    # Two samples next to each other, and equal in column 2
+    # Samples 0 and 1 are close to each other and equal in column 2.
     X[1] = X[0] + [1e-3, 1e-3, 0.0, 1e-3, 1e-3, 1e-3]
     found = GraphSieve(
         "laplacian",

@@ -1,6 +1,4 @@
-"""The estimators as scikit-learn sees them: all its checks, pipelines, searches, routing, output
-containers.
-"""
+"""The estimators in scikit-learn: its checks, pipelines, grid searches, routing and containers."""
 
 from __future__ import annotations
 
@@ -41,14 +39,14 @@ from graphsieve._base.errors import InputError
 DEFAULTS = [
     GraphSieve(),
     IterativeSieve(),
-    # The checks use −1 as an ordinary class, which is what unlabeled=None is for.
+    # The checks use −1 as an ordinary class, so unlabeled must be None.
     FloatingSieve(unlabeled=None),
     HybridSieve(unlabeled=None),
     LabeledOnly(Ridge()),
     LabeledOnly(LogisticRegression(), unlabeled=None),
 ]
-# What takes another way through the code: a published method alone, the number of features found,
-# a graph of prototypes, a score by an estimator.
+# Settings that run other parts of the code: a published method, n_features_to_select="auto", a
+# graph of prototypes, and a criterion by an estimator.
 VARIANTS = {
     "published": GraphSieve(redundancy=None),
     "counted": GraphSieve(n_features_to_select="auto", max_features=3),
@@ -75,8 +73,9 @@ def test_all_scikit_learn_checks_of_a_variant(name):
 
 
 def test_the_checks_really_ran():
-    """None is expected to fail, and there are enough; the one on array-API input skips itself
-    unless that is switched on.
+    """All estimators are checked, with at least 30 checks each.
+
+    The check of array-API input is skipped unless scikit-learn is configured for it.
     """
     assert {type(estimator) for estimator in DEFAULTS} == {
         getattr(graphsieve, name)
@@ -88,9 +87,7 @@ def test_the_checks_really_ran():
 
 
 class Witness(TransformerMixin, BaseEstimator):
-    """Passes X on, and writes down the sample numbers planted in column 0 with the pairs that
-    came along.
-    """
+    """Pass X on, and record the sample numbers in column 0 together with the pairs."""
 
     seen: ClassVar[list[tuple[np.ndarray, Supervision]]] = []
 
@@ -103,8 +100,9 @@ class Witness(TransformerMixin, BaseEstimator):
 
 
 def planted_problem(n_pairs: int, n_samples: int = 30):
-    """Column 0 is the sample's number; the pairs join consecutive numbers by class, so that rows
-    can be told from the data.
+    """Return a problem with the sample number in column 0, so that rows can be identified.
+
+    The pairs are drawn at random: must-links within a class, cannot-links between classes.
     """
     rng = np.random.default_rng(n_pairs)
     y = np.arange(n_samples) % 2
@@ -126,8 +124,10 @@ def planted_problem(n_pairs: int, n_samples: int = 30):
     ],
 )
 def test_pairs_stay_with_their_samples_in_a_grid_search(redundancy, method, grid, routing):
-    """A bare array of as many pairs as samples would be sliced as if it were per sample; one of
-    another length not at all.
+    """Pairs are restricted to the samples of a fold, for any number of pairs.
+
+    scikit-learn would slice a plain array with as many pairs as samples, and would not slice one of
+    another length.
     """
     for extra in (-1, 0, 1):
         with about(f"{extra} pairs more than samples"):
@@ -173,7 +173,7 @@ def check_grid_search(redundancy, method, grid, extra, routing):
 @pytest.mark.parametrize(
     ("redundancy", "method"), [("auto", "diverse"), (None, "weighted_laplacian")]
 )
-def test_supervision_survives_cross_validation_of_the_sieve_alone(redundancy, method):
+def test_supervision_is_routed_in_cross_validation(redundancy, method):
     X, y = load_iris(return_X_y=True)
     proba = np.full((150, 3), 0.1)
     proba[np.arange(150), y] = 0.8
@@ -193,7 +193,7 @@ def test_supervision_survives_cross_validation_of_the_sieve_alone(redundancy, me
 @pytest.mark.parametrize(
     ("redundancy", "method"), [("auto", "diverse"), (None, "semi_supervised_laplacian")]
 )
-def test_missing_targets_flow_through_a_pipeline_and_its_scorer(redundancy, method):
+def test_unknown_targets_in_a_pipeline_and_its_scorer(redundancy, method):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 8))
     y = 3 * X[:, 2] + 0.1 * rng.normal(size=120)
@@ -212,7 +212,7 @@ def test_missing_targets_flow_through_a_pipeline_and_its_scorer(redundancy, meth
 @pytest.mark.parametrize(
     ("redundancy", "method"), [("auto", "diverse"), (None, "constrained_laplacian")]
 )
-def test_missing_labels_flow_through_a_grid_search(redundancy, method):
+def test_unknown_labels_in_a_grid_search(redundancy, method):
     X, y = load_iris(return_X_y=True)
     few = np.where(np.arange(150) % 5 == 0, y, -1)
     pipeline = make_pipeline(GraphSieve(redundancy=redundancy), LabeledOnly(LogisticRegression()))
@@ -230,7 +230,7 @@ def test_missing_labels_flow_through_a_grid_search(redundancy, method):
     assert search.best_score_ > 0.8
 
 
-def test_frames_in_frames_out():
+def test_data_frames_are_returned_as_data_frames():
     X, y = load_iris(return_X_y=True, as_frame=True)
     for sieve in (GraphSieve("fisher", n_features_to_select=2), GraphSieve(n_features_to_select=2)):
         bare = clone(sieve).fit(X.to_numpy(), y.to_numpy())
@@ -250,14 +250,14 @@ def test_frames_in_frames_out():
         assert list(sieve.feature_names_in_) == list(X.columns)
 
 
-def test_sparse_in_sparse_out():
+def test_sparse_tables_are_returned_as_sparse_tables():
     X = sp.random_array((50, 12), density=0.3, rng=np.random.default_rng(0), format="csr")
     out = GraphSieve(n_features_to_select=5).fit(X).transform(X)
     assert sp.issparse(out)
     assert out.shape == (50, 5)
 
 
-def test_transform_wants_the_same_columns():
+def test_transform_requires_the_same_columns():
     X, y = load_iris(return_X_y=True, as_frame=True)
     sieve = GraphSieve().fit(X, y)
     with pytest.raises(ValueError, match="feature names should match"):
@@ -282,7 +282,7 @@ def test_fitting_again_replaces_everything():
         assert vars(sieve).keys() == vars(fresh).keys()
         for name in vars(fresh):
             assert_array_equal(getattr(sieve, name), getattr(fresh, name))
-    # What only the search knows does not outlive it.
+    # Attributes of the search are None after a fit with a score.
     sieve = (
         GraphSieve(n_features_to_select="auto")
         .fit(X, y)
@@ -300,7 +300,7 @@ def test_fitting_again_replaces_everything():
         assert getattr(sieve, name) is None
 
 
-def test_clone_and_pickle_keep_what_they_should():
+def test_clone_and_pickle():
     import pickle
 
     X, y = load_iris(return_X_y=True)
@@ -326,7 +326,7 @@ def test_sample_weights_reach_the_labelled_rows():
     assert_allclose(routed.predict([[3.0]]), [3.0], atol=1e-3)
 
 
-def test_labeled_only_reads_every_mark_of_the_unknown():
+def test_labeled_only_recognises_all_unknown_values():
     X = np.arange(12.0).reshape(6, 2)
     for y in (
         np.array([0, 1, -1, 0, 1, -1]),
@@ -335,18 +335,18 @@ def test_labeled_only_reads_every_mark_of_the_unknown():
         pd.Series(["a", "b", None, "a", "b", None], dtype="category"),
     ):
         assert LabeledOnly(KNeighborsClassifier(1)).fit(X, y).n_labeled_ == 4
-    # For a regressor −1 is a number like any other.
+    # For a regressor, −1 is an ordinary value.
     assert LabeledOnly(Ridge()).fit(X, np.array([0, 1, -1, 0, 1, -1])).n_labeled_ == 6
     with pytest.raises(ValueError, match="nothing to fit on"):
         LabeledOnly(Ridge()).fit(X, np.full(6, np.nan))
-    with pytest.raises(ValueError, match="use folds that all hold some"):
+    with pytest.raises(ValueError, match="use folds that all contain labelled rows"):
         labeled_scorer("r2")(LabeledOnly(Ridge()).fit(X, np.arange(6.0)), X, np.full(6, np.nan))
     with pytest.raises(ValueError, match="pass unlabeled=None"):
         LabeledOnly(KNeighborsClassifier(1)).fit(X, np.array([1, -1, 1, -1, 1, -1]))
 
 
 def test_a_fold_whose_labels_are_all_one_can_be_scored():
-    """Labels 1 and -1 alone might be two classes; after a fit on 0 and 1 they cannot."""
+    """Labels 1 and -1 alone could be two classes, but not after a fit on the classes 0 and 1."""
     X, y = np.arange(12.0)[:, None], np.array([0, 0, 0, 0, -1, -1, 1, 1, 1, -1, -1, -1])
     folds = [(np.arange(8), np.arange(8, 12)), (np.arange(2, 12), np.arange(2))]
     model = LabeledOnly(KNeighborsClassifier(1))
@@ -358,7 +358,7 @@ def test_a_fold_whose_labels_are_all_one_can_be_scored():
         [1.0, 1.0],
     )
     assert_array_equal(cross_val_score(model, X, y, cv=folds, error_score="raise"), [1.0, 1.0])
-    # A model that knows the class -1 can tell that it is one.
+    # The error is raised if the model was fitted with the class -1.
     with pytest.raises(InputError, match="pass unlabeled=None"):
         labeled_scorer("accuracy")(
             KNeighborsClassifier(1).fit([[0.0], [1.0]], [-1, 1]), X, np.where(y == 0, -1, 1)
@@ -366,7 +366,7 @@ def test_a_fold_whose_labels_are_all_one_can_be_scored():
 
 
 @pytest.mark.parametrize("missing", [True, False])
-def test_labels_as_objects_are_read_whether_some_are_missing_or_none(missing):
+def test_labels_of_object_type_are_read_with_and_without_unknown_ones(missing):
     X = np.arange(6.0)[:, None]
     y = np.array([0, 0, None if missing else 0, 1, 1, 1], dtype=object)
     model = LabeledOnly(KNeighborsClassifier(1)).fit(X, y)
@@ -374,7 +374,7 @@ def test_labels_as_objects_are_read_whether_some_are_missing_or_none(missing):
     assert model.score(X, y) == 1.0
 
 
-def test_several_targets_are_known_where_all_of_them_are():
+def test_a_row_with_several_targets_needs_all_of_them():
     X = np.arange(5.0)[:, None]
     marked = np.array([[0, 0], [0, 1], [-1, 1], [1, -1], [1, 1]])
     masked = np.ma.array(np.abs(marked), mask=marked == -1)
@@ -417,7 +417,7 @@ def test_what_is_masked_is_refused_in_transform_too():
     hidden = np.ma.array(X, mask=X > 7)
     for table in (hidden, hidden.astype(int)):
         with pytest.raises(
-            InputError, match=r"X holds masked values, the first in row 102; fill them in"
+            InputError, match=r"X contains masked values, the first in row 102; fill them in"
         ):
             sieve.transform(table)
-    assert_array_equal(sieve.transform(np.ma.array(X)), X)  # nothing is masked
+    assert_array_equal(sieve.transform(np.ma.array(X)), X)  # without masked values

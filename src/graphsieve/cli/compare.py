@@ -13,6 +13,7 @@ from graphsieve.assess.comparison.results import Comparison
 from graphsieve.assess.evaluation.learners import LEARNERS
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.cli.case import Case, columns_by_name, read_case
+from graphsieve.cli.notes import note, shown_warnings
 from graphsieve.cli.outputs import put, write
 from graphsieve.cli.rank import (
     as_json,
@@ -22,8 +23,7 @@ from graphsieve.cli.rank import (
     result_format,
     rounded,
 )
-from graphsieve.cli.repeating import repeated
-from graphsieve.cli.saying import say, told_warnings
+from graphsieve.cli.reproducing import reproduction_code
 from graphsieve.report.page import page
 from graphsieve.table.files.writing import csv_text
 
@@ -35,10 +35,10 @@ def run(options: argparse.Namespace) -> None:
     chosen = result_format(options)
     check_options_of_results(options, chosen)
     output, report = named_files(options)
-    with told_warnings(quiet=options.quiet, debug=options.debug) as warned:
+    with shown_warnings(quiet=options.quiet, debug=options.debug) as warned:
         case = read_case(options)
         for line in case.lines:
-            say(line, quiet=options.quiet)
+            note(line, quiet=options.quiet)
         with columns_by_name(case.table.names):
             found = compare(
                 case.table.matrix,
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     put(_result(found, case, options, chosen, warned), output, chosen)
     for path, what in ((output, "comparison"), (report, "report")):
         if path is not None:
-            say(f"{what} written to {path}", quiet=options.quiet)
+            note(f"{what} written to {path}", quiet=options.quiet)
 
 
 def _check_names(options: argparse.Namespace) -> None:
@@ -110,7 +110,7 @@ def _of_target(options: argparse.Namespace) -> dict[str, Any]:
 
 def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
     """Return the report on the default ranking, with the comparison."""
-    with told_warnings(quiet=True, debug=False):  # They have been shown already.
+    with shown_warnings(quiet=True, debug=False):  # They have been shown already.
         ranking = ranked(
             case,
             options,
@@ -121,7 +121,7 @@ def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: li
         target=case.target,
         table=case.table_facts(options.table if options.full_paths else None),
         comparison=found.page_facts(),
-        repeat=repeated(options, case, _asked(options), "compare"),
+        repeat=reproduction_code(options, case, _asked(options), "compare"),
     )
     facts["done"]["warnings"] = warned
     return page(facts)

@@ -11,9 +11,9 @@ from sklearn.datasets import load_breast_cancer
 
 from graphsieve._base.randomness import generator
 from graphsieve.assess.comparison.comparing import compare
+from graphsieve.cli.notes import note
 from graphsieve.cli.outputs import check_outputs, output_file, show, write
 from graphsieve.cli.rank import ranking_lines
-from graphsieve.cli.saying import say
 from graphsieve.report.page import page
 from graphsieve.select.ranking import rank
 from graphsieve.supervision.value import Supervision
@@ -29,11 +29,11 @@ def run(options: argparse.Namespace) -> None:
     table = load_breast_cancer()
     names, classes = table.feature_names.tolist(), table.target_names[table.target]
     known = few_labels(classes, PER_CLASS, options.seed)
-    say(
+    note(
         f"Breast cancer (Wisconsin): {len(known)} tumours with {len(names)} measurements each.",
         quiet=options.quiet,
     )
-    say(
+    note(
         f"Suppose that {2 * PER_CLASS} diagnoses are known. Which measurements matter?\n",
         quiet=options.quiet,
     )
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> None:
         table.data, known, feature_names=names, n_features_to_select="auto", progress=progress
     )
     show(ranking_lines(ranking, rows=None, on_terminal=sys.stdout.isatty()) + "\n")
-    say(
+    note(
         "How good is this selection? All methods use the same labels. The evaluation uses all "
         "diagnoses\nof held-out tumours:\n",
         quiet=options.quiet,
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
         repeat={"command": "graphsieve demo", "python": None},
     )
     write(report, page(facts))
-    say(
+    note(
         "Next, try your own table: graphsieve rank TABLE.csv --target COLUMN --report report.html",
         quiet=options.quiet,
     )

@@ -15,9 +15,9 @@ from graphsieve._base.errors import UsageError
 from graphsieve._base.parameters import nearest, quoted
 from graphsieve.cli.arguments import ROWS_SHOWN, UNLABELED
 from graphsieve.cli.case import Case, columns_by_name, read_case
+from graphsieve.cli.notes import note, painter, shown_warnings
 from graphsieve.cli.outputs import check_outputs, output_file, put, write
-from graphsieve.cli.repeating import repeated
-from graphsieve.cli.saying import painter, say, told_warnings
+from graphsieve.cli.reproducing import reproduction_code
 from graphsieve.report.page import page
 from graphsieve.report.terminal import headline, recall_line, subline, table_lines, wrapped
 from graphsieve.report.wording import in_selection_order
@@ -39,24 +39,24 @@ def run(options: argparse.Namespace) -> None:
     chosen = result_format(options)
     check_options_of_results(options, chosen)
     output, report = named_files(options)
-    with told_warnings(quiet=options.quiet, debug=options.debug) as warned:
+    with shown_warnings(quiet=options.quiet, debug=options.debug) as warned:
         case = read_case(options)
         for line in case.lines:
-            say(line, quiet=options.quiet)
+            note(line, quiet=options.quiet)
         ranking = ranked(case, options, settings)
     if report is not None:
         facts = ranking.report_facts(
             title=f"Columns of {case.table.name} that matter",
             target=case.target,
             table=case.table_facts(options.table if options.full_paths else None),
-            repeat=repeated(options, case, settings),
+            repeat=reproduction_code(options, case, settings),
         )
         facts["done"]["warnings"] = warned
         write(report, page(facts))
     put(_result(ranking, case, options, chosen, warned), output, chosen)
     for path, what in ((output, "ranking"), (report, "report")):
         if path is not None:
-            say(f"{what} written to {path}", quiet=options.quiet)
+            note(f"{what} written to {path}", quiet=options.quiet)
 
 
 def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from graphsieve._base.errors import InputError
+from graphsieve.cli.notes import note
 from graphsieve.cli.outputs import check_outputs, output_file, show, write
-from graphsieve.cli.saying import say
 
 LONGEST_RESULTS = 2**26  # bytes; those of all papers take less than one million
 
@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> None:
         else as_text(found)
     )
     if page is not None:
-        say(f"The page with the figures: {page}")
+        note(f"The page with the figures: {page}")
 
 
 def _refuse_options_of_a_run(options: argparse.Namespace) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve.cli.case import read_case
+from graphsieve.cli.notes import note, shown_warnings
 from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show
 from graphsieve.cli.rank import rank_settings, ranked
-from graphsieve.cli.saying import say, told_warnings
 from graphsieve.report.wording import recall_text
 from graphsieve.table.files.writing import (
     WRITABLE,
@@ -37,10 +37,10 @@ def run(options: argparse.Namespace) -> None:
         )
     inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
     check_outputs([] if output is None else [output], force=options.force, inputs=inputs)
-    with told_warnings(quiet=options.quiet, debug=options.debug):
+    with shown_warnings(quiet=options.quiet, debug=options.debug):
         case = read_case(options, keep=options.keep)
         for line in case.lines:
-            say(line, quiet=options.quiet)
+            note(line, quiet=options.quiet)
         ranking = ranked(case, options, settings)
     chosen = {
         name for name, selected in zip(ranking.names, ranking.selected, strict=True) if selected
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> None:
         _write(output, columns, raw_names=options.raw_names, types=case.table.types)
     best = ranking.best(len(chosen))
     more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
-    say(
+    note(
         f"{len(best)} of {len(ranking)} columns selected: {', '.join(best[:NAMES_SHOWN])}{more}",
         quiet=options.quiet,
     )
@@ -71,11 +71,11 @@ def run(options: argparse.Namespace) -> None:
             if n_changed == 1
             else "cells that look like formulas start"
         )
-        say(f"{n_changed:,} {what} with ' now; --raw-names keeps them", quiet=options.quiet)
+        note(f"{n_changed:,} {what} with ' now; --raw-names keeps them", quiet=options.quiet)
     if (found := recall_text(ranking.facts())) is not None:
-        say(found, quiet=options.quiet)
+        note(found, quiet=options.quiet)
     if output is not None:
-        say(f"reduced table written to {output}", quiet=options.quiet)
+        note(f"reduced table written to {output}", quiet=options.quiet)
 
 
 def _is_binary(output: Path | None) -> bool:

@@ -1,3 +1,4 @@
-"""The scikit-learn estimators, `rank` and its result, and `LabeledOnly`: thin wrappers around
-scores and searches.
+"""The scikit-learn estimators, `rank` with its result `Ranking`, and `LabeledOnly`.
+
+They are thin wrappers around the scores and searches.
 """

@@ -24,36 +24,59 @@ from graphsieve.table.columns import Table
 
 
 class FloatingSieve(Sieve):
-    """Sequential floating forward selection (SFFS): judges sets, and takes out again what has
-    become worthless.
+    """Select a set of features by sequential floating forward selection (SFFS).
+
+    The search evaluates sets of features, not single features. Each step adds the feature that
+    improves the set most. It then removes features, one after another, as long as the remaining set
+    is better than every earlier set of the same size. Only labelled samples are used. If the search
+    is interrupted (Ctrl-C), it keeps the best set found so far, with a warning.
 
     Parameters
     ----------
     estimator : scikit-learn estimator, optional
-        The criterion is its cross-validated score; by default the leave-one-out R² of a ridge
-        regression, in closed form.
+        If given, the criterion is the cross-validated score of this estimator. By default the
+        criterion is the leave-one-out R² of a ridge regression of the target, or of the class
+        indicators, on the standardised features. This default has a closed form and is fast.
     n_features_to_select : int, float or None
-        A number of features, a fraction of them, or None for half of them.
-    scoring, cv, ridge, progress
-        As in `floating_selection`.
-    target_type, unlabeled
-        As in `GraphSieve`. Samples without a known label or target are left out.
+        Number of features, or a fraction of them. None selects half of the features, as in
+        scikit-learn's RFE.
+    scoring : str or callable, optional
+        Score of the estimator, as in `cross_val_score`. Only with an estimator.
+    cv : int or splitter
+        Cross-validation folds, as in `cross_val_score`. Only with an estimator.
+    ridge : float
+        Penalty of the default criterion, at least 1e-8. It is added to the sum of squares of each
+        standardised feature, which equals the number of labelled samples. Only without an
+        estimator.
+    target_type : {"auto", "classes", "continuous"}
+        Type of `y`. ``"auto"`` decides as `Supervision.from_y` does.
+    unlabeled : int or None
+        Number that marks an unknown class label in `y`, besides None and NaN. None if every number
+        is a class.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores.
+        Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
+    progress : bool or None
+        Whether to report progress on the error stream. None reports it if that is a terminal.
 
     Attributes
     ----------
     ranking_ : array of int of shape (n_features,)
-        What was selected in the order in which it came in; all others share the place after it.
+        Ranks of the selected features, in the order in which they were added. All other features
+        share the next rank.
     criteria_ : dict
-        The criterion of the best set of every size that was met.
+        Criterion of the best set of each size that was reached. Large is good.
     sets_ : dict
-        Those sets, as column positions.
+        The best set of each size, as column positions.
     interrupted_ : bool
-        Whether the search was cut short; the best set of the largest size reached is then selected.
-    method_, reason_, n_samples_, n_labeled_
-        As in `GraphSieve`.
+        Whether the search was interrupted. The selection is then the best set of the largest size
+        that was reached.
+    method_, reason_ : str
+        ``"floating"``, and the criterion with the number of labelled samples.
+    n_samples_, n_labeled_ : int
+        Number of samples, and of those with a known label or target.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     References
     ----------
@@ -92,8 +115,16 @@ class FloatingSieve(Sieve):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> FloatingSieve:
-        """Select a set of features by the known labels or targets; `X`, `y` and `supervision` as
-        in `GraphSieve.fit`.
+        """Select a set of features by labels or targets.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,)
+            Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
+        supervision : Supervision, optional
+            Labels or targets. `y` is then ignored here and left to later steps of a pipeline.
         """
         self._fit(X, y, supervision)
         return self
@@ -102,26 +133,26 @@ class FloatingSieve(Sieve):
         self, X: Any, y: Any, supervision: Supervision | None
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
-        self._need_knowledge(y, supervision)
+        self._require_supervision(y, supervision)
         table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = all_knowledge(table, y, supervision, {**given, "method": "mutual_information"})
         refuse_unusable(known.kinds, ("labels", "targets"), "the floating search")
         if {"labels", "targets"} <= set(known.kinds):
             raise InputError(
-                "the floating search judges by labels or by targets, and both are known; pass one "
-                "of them."
+                "the floating search uses either labels or targets, but both are known; pass only "
+                "one of them."
             )
         names = ("estimator", "scoring", "cv", "ridge")
         criterion = make_criterion(table, known, **{name: given[name] for name in names})
         exactly = isinstance(given["n_features_to_select"], Integral)
         path = float_forward(criterion, wanted, exactly=exactly, progress=given["progress"])
-        # Only now, when nothing can fail any more, is anything kept.
+        # Attributes are set last, so that a failed fit changes nothing.
         self._describe(X)
-        judged = "ridge regression" if self.estimator is None else type(self.estimator).__name__
+        model_name = "ridge regression" if self.estimator is None else type(self.estimator).__name__
         self.method_, self.reason_ = (
             "floating",
-            f"sets judged by {judged} on {known.n_labeled} of {len(known)} samples",
+            f"sets evaluated by {model_name} on {known.n_labeled} of {len(known)} samples",
         )
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
         self.criteria_, self.sets_, self.interrupted_ = path.values, path.sets, path.interrupted

@@ -38,54 +38,71 @@ from graphsieve.table.scaling import rescaled
 
 
 class HybridSieve(Sieve):
-    """A few labels choose features, these carry the labels to more samples along a graph, which
-    choose again (IteraGraph_FS).
+    """Select features from few labels by propagating them over a graph (IteraGraph_FS).
+
+    The first selection uses the given labels alone. Each round then builds a graph of all samples
+    in the selected features and predicts the labels of the unlabelled samples. The samples with the
+    most confident predictions are added to the labelled ones, and features are selected again. The
+    result is the selection of the round with the highest mean confidence.
 
     Parameters
     ----------
     base : str
-        What selects by labels: any score that uses them, or ``"floating"``.
+        The method that selects by labels: any score that uses them, or ``"floating"``.
     n_features_to_select : int, float or None
-        A number of features, a fraction of them, or None for half of them; features that score as
-        well as the last one are kept too.
+        Number of features, or a fraction of them. None selects half of the features, as in
+        scikit-learn's RFE. Features that tie with the last one are also selected.
     n_iterations : int
-        At most so many rounds; they end early where a set of features comes back.
+        Maximum number of rounds. The rounds end early if a set of features is selected again.
     confident_fraction : float
-        The share of the unlabelled samples that joins the labelled ones in each round, the most
-        confident first.
+        Share of the unlabelled samples that is added in each round, the most confident first.
+        Samples with equal confidence are added together. Samples without a most likely class are
+        never added.
     n_neighbors : int or None
-        Neighbours of the graph that carries labels; None links everybody with everybody, as in the
-        paper, for up to some thousand samples.
+        Number of neighbours in the graph that propagates the labels. None links all samples with
+        each other, as in the paper. This is feasible for up to a few thousand samples.
     bandwidth : float or "auto"
-        The t of the weights exp(−d²/t); ``"auto"`` is (d/3)², where d is the first gap between
-        samples of different labels.
+        The t of the heat kernel exp(−d²/t). ``"auto"`` is (d0/3)². Here d0 is the length of the
+        first edge that connects samples of different labels, directly or through other samples,
+        when edges are added by increasing length. Edges of length zero do not count.
     scale : {"auto", "standard", "minmax", "robust", "rank", None}
-        Divide features by their standard deviation or their range before distances are taken.
+        Scaling of the features before they are scored and distances are computed, as in
+        `GraphSieve`. None uses features as they are.
     unlabeled : int or None
-        The number that marks an unknown label in `y`, besides None and NaN.
+        Number that marks an unknown class label in `y`, besides None and NaN. None if every number
+        is a class.
     base_params : dict, optional
-        Further parameters of the base.
+        Further parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores.
+        Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to report progress on the error stream. None reports it if that is a terminal.
 
     Attributes
     ----------
     ranking_ : array of int of shape (n_features,)
-        1 is the best; first what was selected, then the rest by the base's score.
+        1 is the best feature. The selected features come first, the others follow by the score of
+        the base.
     scores_ : array of shape (n_features,)
-        The base's scores in the round that was chosen; NaN for ``"floating"``, which scores sets.
+        Scores of the base in the round that gave the result. NaN for ``"floating"``, which scores
+        sets.
     path_ : tuple of HybridRound
-        Every round: the features of its graph, who joined with which class and what average
-        confidence, what was then selected.
+        The rounds. Each contains the features of its graph, the added samples, their predicted
+        classes and mean confidence, and the features selected with them.
     round_ : int or None
-        The place in `path_` of the round that was chosen; None where the labels alone decided.
+        Position in `path_` of the round that gave the result. None if the given labels alone gave
+        it.
     method_, reason_ : str
-        The base, and how the rounds ended.
-    large_is_good_, scale_, n_samples_, n_labeled_
-        As in `GraphSieve`.
+        The base, and the reason why the rounds ended.
+    large_is_good_ : bool
+        Whether large scores are good.
+    scale_ : str or None
+        The scale used.
+    n_samples_, n_labeled_ : int
+        Number of samples, and of those with a known label.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     References
     ----------
@@ -141,8 +158,8 @@ class HybridSieve(Sieve):
         y : array of shape (n_samples,)
             Class labels; −1, None or NaN where unknown.
         supervision : Supervision, optional
-            Labels, and what else the base can use. Labels there win over `y`, which is then left to
-            the steps that follow.
+            Labels, and other supervision that the base can use. If it contains labels, `y` is
+            ignored here and left to later steps of a pipeline.
         """
         self._fit(X, y, supervision)
         return self
@@ -151,14 +168,14 @@ class HybridSieve(Sieve):
         self, X: Any, y: Any, supervision: Supervision | None
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
-        self._need_knowledge(y, supervision)
+        self._require_supervision(y, supervision)
         table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}
         known = all_knowledge(table, y, supervision, of_labels)
         if "labels" not in known.kinds:
             raise InputError(
-                "the hybrid search carries class labels along, but none are known; ",
+                "the hybrid search propagates class labels, but none are known; ",
                 phrase("pass y with some of them"),
                 ".",
             )
@@ -182,7 +199,7 @@ class HybridSieve(Sieve):
         large_is_good = base is not None and base.large_is_good(given["base_params"] or {})
         rest = best_first(path.scores, large_is_good=large_is_good)
         order = np.concatenate([path.order, rest[~np.isin(rest, path.order)]])
-        # Only now, when nothing can fail any more, is anything kept.
+        # Attributes are set last, so that a failed fit changes nothing.
         self._describe(X)
         self.method_, self.scale_ = f"hybrid of {given['base']}", scale
         self.reason_ = f"{known.n_labeled} of {len(known)} labels are known; {path.stopped}"

@@ -29,48 +29,75 @@ from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_ta
 
 
 class IterativeSieve(Sieve):
-    """Drop the worst features, rebuild the graph from the rest, score again, until enough are left
-    (IterativeLS and more).
+    """Select features by repeatedly dropping the worst and rebuilding the graph (IterativeLS).
 
-    It helps where a few features carry the structure and many hide it, since the graph is freed of
-    noise as noise is dropped. It does not help where features are redundant. Neighbours are
-    corrected from round to round, not searched anew.
+    Each round scores the features on a graph, drops the worst, and rebuilds the graph from the
+    others. This helps if a few features carry the structure of the data and many noisy features
+    hide it: the graph improves as noise is dropped. It does not remove redundancy. Neighbours are
+    updated from round to round, which is faster than a new search and gives the same result.
 
     Parameters
     ----------
     method : str
-        Any score whose graph comes from X: ``"laplacian"`` (the paper's),
+        Any score that builds its graph from X: ``"laplacian"`` (as in the paper),
         ``"constrained_laplacian"``, ``"semi_supervised_laplacian"``, ``"sselect"``, ``"lsdf"``,
         ``"c4"`` or ``"spec"``.
     n_features_to_select : int, float or None
-        Where the rounds end: a number of features, a fraction of them, or None for half of them.
+        Number of features at which the rounds end, or a fraction of them. None selects half of the
+        features, as in scikit-learn's RFE.
     step : int or float
-        How many features to drop in each round; below 1, the fraction of all features, rounded
-        down, but at least one, as in RFE.
+        Number of features to drop in each round. A value below 1 is a fraction of all features. It
+        is rounded down, but at least one feature is dropped, as in RFE.
     variant : {1, 2}
-        1: a dropped feature is gone. 2: every round scores all features, and a dropped one may come
-        back.
-    n_neighbors, bandwidth, scale, target_type, unlabeled, method_params
-        As in `GraphSieve`; an automatic bandwidth follows the distances of each round.
+        With 1, a dropped feature never returns (IterativeLS-1). With 2, each round scores all
+        features, and a dropped feature may return (IterativeLS-2).
+    n_neighbors : int or "auto"
+        Number of neighbours in the graph. ``"auto"`` is the method's published default, at most
+        n_samples − 1.
+    bandwidth : float or "auto"
+        The t of the heat kernel exp(−d²/t). ``"auto"`` is the mean squared length of the edges in
+        each round.
+    scale : {"auto", "standard", "minmax", "robust", "rank", None}
+        Scaling of the features before distances are computed, as in `GraphSieve`. None uses
+        features and target as they are.
+    target_type : {"auto", "classes", "continuous"}
+        Type of `y`. ``"auto"`` decides as `Supervision.from_y` does.
+    unlabeled : int or None
+        Number that marks an unknown class label in `y`, besides None and NaN. None if every number
+        is a class.
+    method_params : dict, optional
+        Further parameters of the method's function, such as ``{"label_weight": 10.0}``.
     n_jobs : int or None
-        Threads, in scikit-learn's sense: None for as many as BLAS may use, -1 for all cores.
+        Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
     progress : bool or None
-        Whether to tell on the error stream how far it has come; None: if that is a terminal.
+        Whether to report progress on the error stream. None reports it if that is a terminal.
 
     Attributes
     ----------
     ranking_ : array of int of shape (n_features,)
-        1 is the best; features are ordered by survival, those that were never dropped by the last
-        round.
+        1 is the best feature. The features that remain come first, in the order of the last round.
+        With variant 1, the others follow, those that were dropped later first. With variant 2, they
+        follow in the order of the last round.
     scores_ : array of shape (n_features,)
-        The score of each feature in the last round in which it had one; not comparable between
-        rounds.
+        Score of each feature in the last round that scored it. Scores of different rounds are not
+        comparable.
     path_ : tuple of Round
-        Every round: its `size`, the `features` of its graph, those `scored`, and their `scores`.
-        With thousands of features it is large: steps of one keep p² / 2 numbers.
-    method_, reason_, large_is_good_, n_neighbors_, bandwidth_, scale_, n_samples_, n_labeled_
-        As in `GraphSieve`; neighbours and bandwidth of the last round.
+        The rounds. Each contains its `size`, the `features` of its graph, the features that were
+        `scored`, and their `scores`. It is large for thousands of features: with ``step=1`` it
+        contains about p²/2 scores for p features (p² with variant 2).
+    method_, reason_ : str
+        The method that ran, and the reason for it with the number of rounds.
+    large_is_good_ : bool
+        Whether large scores are good.
+    n_neighbors_, bandwidth_ : int, float or None
+        The values used in the last round; None if the method has no such parameter.
+    scale_ : str or None
+        The scale used.
+    n_samples_, n_labeled_ : int
+        Number of samples, and of those with a known label or target.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     References
     ----------
@@ -117,8 +144,17 @@ class IterativeSieve(Sieve):
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> IterativeSieve:
-        """Rank the features by how long they survive; `X`, `y` and `supervision` as in
-        `GraphSieve.fit`.
+        """Rank the features by the round in which they are dropped.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,), optional
+            Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
+        supervision : Supervision, optional
+            Other supervision, such as pairs. It is joined with `y`. If it contains labels or
+            targets itself, `y` is ignored here and left to later steps of a pipeline.
         """
         self._fit(X, y, supervision)
         return self
@@ -136,7 +172,8 @@ class IterativeSieve(Sieve):
         scaled = rescaled(table, scale)
         if given["scale"] is not None and known.targets is not None:
             known = replace(known, targets=standardized_target(known.targets))
-            # Distances are compared with those along the target, which has a unit of its own.
+            # The method compares distances in X with distances along the target, which has another
+            # unit.
             scaled = of_unit_variance(scaled) if scale is None else scaled
         options = method_options(method, known, given)
         path = iterate(
@@ -156,7 +193,7 @@ class IterativeSieve(Sieve):
         support = ranking <= selected_count(
             wanted, scores, exactly=isinstance(given["n_features_to_select"], Integral)
         )
-        # Only now, when nothing can fail any more, is anything kept.
+        # Attributes are set last, so that a failed fit changes nothing.
         self._describe(X)
         self.method_, self.scale_, self.large_is_good_ = (
             method.name,

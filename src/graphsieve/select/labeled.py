@@ -1,6 +1,4 @@
-"""What comes after the sieve when labels are missing: fit and score the final model on the
-labelled rows only.
-"""
+"""Fitting and scoring a model on the labelled rows only, after a selection that used all rows."""
 
 from __future__ import annotations
 
@@ -33,19 +31,20 @@ from graphsieve.supervision.parsing import labeled_samples, read_labels, read_ta
 def labeled_rows(
     X: Any, y: Any, *, classes: bool, unlabeled: int | None, fitted: Any = None
 ) -> NDArray[np.intp]:
-    """The rows whose label or target is known: not None or NaN and, for classes, not the number
-    `unlabeled`.
+    """Return the rows with a known label or target.
 
-    Of several targets, all must be known. A `fitted` classifier knows whether that number is a
-    class; the few labels of a fold, of which all may be 1, could not tell.
+    A value is unknown if it is None or NaN or, for classes, the number `unlabeled`. If there are
+    several targets, all must be known. The classes of a `fitted` classifier show whether
+    `unlabeled` is a class. The few labels of a fold cannot show it, because all may be of one
+    class.
     """
     shape: tuple[int, ...] = getattr(y, "shape", ())
     several = len(shape) == 2 and shape[1] > 1 and not sp.issparse(y)
-    # A masked array stays one, since what is masked is unknown.
+    # A masked array stays a masked array, because masked values are unknown.
     columns = list(y.T if isinstance(y, np.ndarray) else np.asarray(y).T) if several else [y]
     if not classes:
         parts = [~np.isnan(read_targets(column)) for column in columns]
-    elif _is_no_class(unlabeled, fitted):
+    elif _is_not_a_class(unlabeled, fitted):
         parts = [labeled_samples(column, unlabeled) for column in columns]
     else:
         parts = [read_labels(column, unlabeled)[0] >= 0 for column in columns]
@@ -60,8 +59,8 @@ def labeled_rows(
     return np.flatnonzero(known)
 
 
-def _is_no_class(unlabeled: int | None, fitted: Any) -> bool:
-    """Whether a fitted classifier is there to say that the number is none of its classes."""
+def _is_not_a_class(unlabeled: int | None, fitted: Any) -> bool:
+    """Whether `fitted` is a fitted classifier and the number `unlabeled` is not one of its classes."""
     classes = getattr(fitted, "classes_", None)
     if classes is None:
         return False
@@ -80,8 +79,9 @@ def _n_samples(X: Any) -> int:
 
 
 def _known_values(y: Any, rows: NDArray[np.intp]) -> Any:
-    """The known part of y; a column of objects becomes what it holds (strings, numbers), which
-    models can read.
+    """Return the known part of y.
+
+    An array of objects is converted to an array of strings or numbers, which estimators accept.
     """
     values = y if len(rows) == _num_samples(y) else _safe_indexing(y, rows)
     if np.asarray(values).dtype.kind == "O":
@@ -100,23 +100,29 @@ def _if_estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fit an estimator on the labelled rows only, as the last step of a pipeline whose sieve used
-    all rows.
+    """Fit an estimator on the labelled rows only.
+
+    Use it as the last step of a pipeline. The selection before it can then use all rows, and the
+    estimator is fitted and scored on the labelled ones.
 
     Parameters
     ----------
     estimator : estimator
         A classifier or a regressor.
     unlabeled : int or None
-        The number that marks an unknown class label, besides None and NaN; it means nothing to a
-        regressor.
+        Number that marks an unknown class label in `y`, besides None and NaN. None if every number
+        is a class. It is ignored for a regressor.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted estimator.
     n_labeled_ : int
-        The number of rows it was fitted on.
+        Number of rows it was fitted on.
+    classes_ : array
+        Classes of the fitted estimator, if it is a classifier.
+    n_features_in_, feature_names_in_
+        As in scikit-learn, if the fitted estimator has them.
 
     Examples
     --------
@@ -132,7 +138,19 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.unlabeled = unlabeled
 
     def fit(self, X: Any, y: Any = None, **fit_params: Any) -> LabeledOnly:
-        """Fit the estimator on the rows whose label or target is known."""
+        """Fit the estimator on the rows with a known label or target.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Class labels (`unlabeled`, None or NaN where unknown) or continuous targets (NaN where
+            unknown).
+        **fit_params
+            Parameters of the estimator's `fit`. Those with one value per row are restricted to the
+            labelled rows.
+        """
         if y is None:
             raise InputError("LabeledOnly requires y to be passed, but the target y is None.")
         refuse_no_estimator(self.estimator)
@@ -149,7 +167,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         else:
             sliced = {name: _sliced(value, rows, n_samples) for name, value in params.items()}
             estimator.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
-        # Together, so that a fit that fails leaves the one before
+        # Attributes are set last, so that a failed fit changes nothing.
         self.estimator_, self.n_labeled_ = estimator, len(rows)
         return self
 
@@ -167,22 +185,22 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @_if_estimator_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
-        """Class probabilities of the fitted estimator."""
+        """Return the class probabilities of the fitted estimator."""
         return self._fitted().predict_proba(X)
 
     @_if_estimator_has("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Any:
-        """Logarithms of the class probabilities of the fitted estimator."""
+        """Return the logarithms of the class probabilities of the fitted estimator."""
         return self._fitted().predict_log_proba(X)
 
     @_if_estimator_has("decision_function")
     def decision_function(self, X: Any) -> Any:
-        """The decision function of the fitted estimator."""
+        """Return the decision function of the fitted estimator."""
         return self._fitted().decision_function(X)
 
     @_if_estimator_has("score")
     def score(self, X: Any, y: Any) -> float:
-        """The fitted estimator's own score on the labelled rows of X."""
+        """Return the fitted estimator's score on the labelled rows of X."""
         estimator = self._fitted()
         rows = _rows_to_score(estimator, X, y, self.unlabeled)
         return float(estimator.score(_safe_indexing(X, rows), _known_values(y, rows)))
@@ -193,7 +211,7 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes the fitted classifier knows."""
+        """The classes of the fitted classifier."""
         return np.asarray(self._fitted_attribute("classes_"))
 
     @property
@@ -208,11 +226,11 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fitted_attribute(self, name: str) -> Any:
         if not hasattr(self, "estimator_"):
-            raise AttributeError(f"{name} is there after fit.")
+            raise AttributeError(f"{name} is only available after fit.")
         return getattr(self.estimator_, name)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """What of the metadata goes to the wrapped estimator's fit."""
+        """Return the routing of metadata to the fit of the wrapped estimator."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self).add(
             estimator=get_routing_for_object(self.estimator), method_mapping=mapping
@@ -234,28 +252,28 @@ def _sliced(value: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
 
 
 def _rows_to_score(estimator: Any, X: Any, y: Any, unlabeled: int | None) -> NDArray[np.intp]:
-    """The labelled rows, for a fitted estimator; there must be some."""
+    """Return the labelled rows for a fitted estimator, or raise an error if there are none."""
     rows = labeled_rows(
         X, y, classes=is_classifier(estimator), unlabeled=unlabeled, fitted=estimator
     )
     if not len(rows):
         raise InputError(
             f"none of the {_num_samples(X)} rows to score has a known label; use folds that all "
-            "hold some."
+            "contain labelled rows."
         )
     return rows
 
 
 class labeled_scorer:
-    """A scorer that leaves out unlabelled rows, for cross-validation where some labels are missing.
+    """A scorer that leaves out unlabelled rows, for cross-validation with partly unknown labels.
 
     Parameters
     ----------
     scoring : str or callable
         A scikit-learn scorer or its name, such as ``"r2"`` or ``"accuracy"``.
     unlabeled : int or None
-        The number that marks an unknown class label, besides None and NaN; it means nothing to a
-        regressor.
+        Number that marks an unknown class label in `y`, besides None and NaN. None if every number
+        is a class. It is ignored for a regressor.
 
     Examples
     --------

@@ -1,6 +1,4 @@
-"""What the sieves share: from parameters and y to what is known, a method, its options, and
-ranks.
-"""
+"""Steps that the estimators share: the supervision, the method with its options, and the ranks."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import SCALES, Scale, chosen_scale
 
-DIVERSE = "diverse"  # the search that "auto" stands for, unless redundancy is to be left alone
+DIVERSE = "diverse"  # the search of method="auto", unless redundancy=None
 
 
 PARAMETERS = {
@@ -62,8 +60,10 @@ PARAMETERS = {
 def all_knowledge(
     table: Table, y: Any, supervision: Supervision | None, given: Mapping[str, Any]
 ) -> Supervision:
-    """What `supervision` says, and y: unless the method needs neither, or supervision brings
-    labels or targets itself.
+    """Return the supervision joined with y.
+
+    y is ignored if the method uses neither labels nor targets, or if `supervision` contains labels
+    or targets itself.
     """
     if supervision is not None and not isinstance(supervision, Supervision):
         raise InputTypeError(
@@ -78,7 +78,7 @@ def all_knowledge(
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     check_length(known, table)
     if table.n_samples == 2:
-        warn("there are 2 samples: a graph of 2 nodes tells little.")
+        warn("there are 2 samples, and a graph of 2 nodes carries little information.")
     method = METHODS.get(given["method"])
     readable = method is None or {"labels", "targets"} & set(method.uses)
     if y is None or not readable or known.labels is not None or known.targets is not None:
@@ -93,15 +93,17 @@ def all_knowledge(
 def chosen_method(
     known: Supervision, supervision: Supervision | None, asked: str
 ) -> tuple[Method, str]:
-    """The method that runs, and why; refused where it needs what is not known, or cannot use
-    what was given.
+    """Return the method to run and the reason for it.
+
+    A method is refused if the supervision that it needs is missing, or if it cannot use the given
+    supervision.
     """
     name, reason = choose_method(known) if asked == "auto" else (asked, "as requested")
     method = METHODS[name]
     method.check_knowledge(known)
     kinds = set(supervision.kinds if supervision is not None else ())
-    # Where the choice was ours and fell on no supervision at all, what is known has just been
-    # reported as telling nothing.
+    # "auto" chooses an unsupervised method if the supervision does not distinguish the samples. A
+    # warning has then reported this, so the supervision is not refused here.
     if kinds - set(method.uses) and not (asked == "auto" and not method.uses):
         able = (
             ", ".join(name for name, other in METHODS.items() if kinds <= set(other.uses)) or "none"
@@ -109,7 +111,7 @@ def chosen_method(
         unused = " and ".join(sorted(kinds - set(method.uses)))
         everything = " and ".join(sorted(kinds))
         raise InputError(
-            f"method {method.name!r} cannot use {unused}; leave them out, or choose one for "
+            f"method {method.name!r} cannot use {unused}; leave them out, or choose a method for "
             f"{everything}: {able}."
         )
     warn_of_poor_knowledge(known, method.uses)
@@ -117,24 +119,24 @@ def chosen_method(
 
 
 def refuse_unusable(kinds: Collection[Kind], usable: Collection[Kind], what: str) -> None:
-    """Refuse knowledge that would be left unread."""
+    """Refuse supervision that would be ignored."""
     beyond = [kind for kind in kinds if kind not in usable]
     if beyond:
         raise InputError(
-            f"{what} uses {' or '.join(usable)}, and cannot use {' and '.join(beyond)}; leave them "
+            f"{what} uses {' or '.join(usable)} and cannot use {' and '.join(beyond)}; leave them "
             "out."
         )
 
 
 def method_options(method: Method, known: Supervision, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The keyword arguments of the method's core; bandwidth None stands for "auto"."""
+    """Return the keyword arguments of the method's core. The bandwidth is None for "auto"."""
     options = dict(method.defaults)
     for name in ("n_neighbors", "bandwidth"):
         if given[name] != "auto" and name not in options:
             raise InputError(
                 f"method {method.name!r} has no ",
                 parameter(name, given[name]),
-                f"; leave it 'auto', got {given[name]!r}.",
+                f"; leave it at 'auto', got {given[name]!r}.",
             )
         if given[name] != "auto":
             options[name] = given[name]
@@ -153,38 +155,39 @@ def method_options(method: Method, known: Supervision, given: Mapping[str, Any])
 
 
 def scale_used(table: Table, asked: str | None) -> Scale:
-    """The scale asked for, or the one that ``"auto"`` finds right."""
+    """Return the requested scale, or the one chosen for ``"auto"``."""
     return chosen_scale(table)[0] if asked == "auto" else cast(Scale, asked)
 
 
 def refuse_unused_scale(method: Method, asked: str | None) -> None:
-    """Refuse a scale that would be left unread; features as they are (None) is what such a
-    method takes anyway.
+    """Refuse a scale that the method would ignore.
+
+    None is allowed, because the method uses the features as they are.
     """
     if asked not in ("auto", None):
         raise InputError(
-            f"method {method.name!r} takes no distances in X and scores features as they are; "
+            f"method {method.name!r} uses no distances in X and scores features as they are; "
             "leave ",
             parameter("scale", asked),
-            f" 'auto', got {asked!r}.",
+            f" at 'auto', got {asked!r}.",
         )
 
 
 def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metric | None:
-    """How distances between samples are taken, or None where none are."""
+    """Return the metric of the distances between samples, or None if the method uses none."""
     asked = given["metric"]
     if asked != "auto" and not method.reads_neighbors:
         raise InputError(
-            f"method {method.name!r} takes no distances in X; leave ",
+            f"method {method.name!r} uses no distances in X; leave ",
             parameter("metric", asked),
-            f" 'auto', got {asked!r}.",
+            f" at 'auto', got {asked!r}.",
         )
     if asked == "cosine" and given["compress"] is not None:
         raise InputError(
             setting("compress", given["compress"]),
-            " makes prototypes by Euclidean distances; leave ",
+            " computes prototypes with Euclidean distances; leave ",
             parameter("metric", asked),
-            " 'auto'.",
+            " at 'auto'.",
         )
     if not method.reads_neighbors:
         return None
@@ -194,7 +197,10 @@ def metric_used(table: Table, method: Method, given: Mapping[str, Any]) -> Metri
 
 
 def with_neighbors(table: Table, method: Method, given: Mapping[str, Any]) -> Table:
-    """The table, whose neighbours are looked for as asked; refused where nobody looks for any."""
+    """Return the table with the requested search for neighbours.
+
+    A search is refused if the method would not use it.
+    """
     asked = given["neighbors"]
     if (
         isinstance(asked, str)
@@ -204,22 +210,22 @@ def with_neighbors(table: Table, method: Method, given: Mapping[str, Any]) -> Ta
         return table
     if not method.reads_neighbors:
         raise InputError(
-            f"method {method.name!r} has no choice of neighbours in X; leave ",
+            f"method {method.name!r} does not search for neighbours in X; leave ",
             parameter("neighbors", asked),
-            f" 'auto', got {quoted(asked)}.",
+            f" at 'auto', got {quoted(asked)}.",
         )
     if given["compress"] is not None and not (isinstance(asked, str) and asked == "exact"):
         raise InputError(
             setting("compress", given["compress"]),
-            " leaves few prototypes, whose neighbours are found exactly; leave ",
+            " leaves few prototypes, so the search for their neighbours is exact; leave ",
             parameter("neighbors", asked),
-            f" 'auto', got {quoted(asked)}.",
+            f" at 'auto', got {quoted(asked)}.",
         )
     return searched(table, asked)
 
 
 def refuse_graph_parameters(given: Mapping[str, Any]) -> None:
-    """Refuse what only methods with a graph read, where the search of the default runs."""
+    """Refuse the parameters of graphs for the default search, which builds none."""
     for name in (
         "n_neighbors",
         "bandwidth",
@@ -234,7 +240,7 @@ def refuse_graph_parameters(given: Mapping[str, Any]) -> None:
             continue
         raise InputError(
             parameter(name, asked),
-            " belongs to the methods that use a graph, and ",
+            " applies only to methods that use a graph, but ",
             setting("method", given["method"]),
             " builds none; name a method, or leave ",
             parameter(name),
@@ -243,8 +249,10 @@ def refuse_graph_parameters(given: Mapping[str, Any]) -> None:
 
 
 def weights_by_rank(scores: Floats, *, large_is_good: bool) -> Floats:
-    """Any score as weights for a search: 1 for the best, down in equal steps, ties alike; NaN
-    where there is no score.
+    """Convert scores to weights for a search.
+
+    The best score has weight 1, and the weights decrease in equal steps. Ties have the same
+    weight. The weight is NaN if there is no score.
     """
     scored = ~np.isnan(scores)
     weights = np.full(len(scores), np.nan)
@@ -256,25 +264,26 @@ def weights_by_rank(scores: Floats, *, large_is_good: bool) -> Floats:
 def compression(
     table: Table, known: Supervision, method: Method, given: Mapping[str, Any]
 ) -> Compressed | None:
-    """The prototypes that stand for the samples of which nothing is known, if any were asked for
-    and there are such samples.
+    """Return the prototypes that replace the samples without supervision.
+
+    The result is None if no compression was requested, or if there is nothing to compress.
     """
     how, size = given["compress"], given["n_prototypes"]
     if how is None:
         if size is not None:
             raise InputError(
                 setting("n_prototypes", size),
-                " belongs to ",
+                " requires ",
                 remedy("compress", "som"),
-                " or 'kmeans', and ",
+                " or 'kmeans', but ",
                 phrase("compress is None"),
                 "; leave it out.",
             )
         return None
     if not method.reads_neighbors:
         raise InputError(
-            f"method {method.name!r} builds no graph from X, so that there is nothing to "
-            "compress; leave ",
+            f"method {method.name!r} builds no graph from X, so there is nothing to compress; "
+            "leave ",
             parameter("compress", how),
             f" out, got {how!r}.",
         )
@@ -283,28 +292,30 @@ def compression(
 
 
 def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
-    """How many of the best to select: never a feature without a score, unless that many were
-    asked for.
+    """Return the number of features to select.
+
+    Features without a score are only selected if `exactly` this number was requested.
     """
     scorable = int((~np.isnan(scores)).sum())
     if not exactly:
         return min(wanted, scorable)
     if not scorable:
         raise InputError(
-            f"nothing to select: none of the {len(scores)} features can be scored; "
-            "all are constant, or constant where it matters."
+            f"nothing to select: none of the {len(scores)} features can be scored, because they "
+            "do not vary between the samples that the score compares."
         )
     if wanted > scorable:
         warn(
-            f"{wanted} features were asked for, but only {scorable} can be scored; the rest come "
-            "in column order."
+            f"{wanted} features were requested, but only {scorable} can be scored; the others "
+            "follow in column order."
         )
     return wanted
 
 
 def wanted_features(asked: Any, n_features: int, *, or_auto: bool = False) -> int:
-    """The number of features meant by a count, a fraction or None; all of them where "auto" is
-    still to say.
+    """Return the number of features for a count, a fraction or None.
+
+    For "auto" it is the number of all features, because the number is determined later.
     """
     if or_auto and isinstance(asked, str) and asked == "auto":
         return n_features
@@ -321,7 +332,7 @@ def wanted_features(asked: Any, n_features: int, *, or_auto: bool = False) -> in
 
 
 def ranks(scores: Floats, *, large_is_good: bool) -> Integers:
-    """1 for the best score, distinct numbers for all; ties by position, NaN last."""
+    """Return distinct ranks: 1 for the best score, ties by position, NaN last."""
     order = best_first(scores, large_is_good=large_is_good)
     result = np.empty(len(scores), dtype=np.int64)
     result[order] = np.arange(1, len(scores) + 1)

@@ -1,4 +1,4 @@
-"""What every sieve is to scikit-learn: a selector that takes sparse tables and says what it did."""
+"""The base class of the estimators: a scikit-learn selector that accepts sparse tables."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from graphsieve.table.stored.stored_table import read_columns
 
 
 def _refuse_masked(X: Any) -> None:
-    """scikit-learn would read what lies under a mask."""
+    """Refuse masked values, because scikit-learn would read the values under the mask."""
     if np.ma.is_masked(X):
         row, *_ = (int(place) for place in np.argwhere(np.ma.getmaskarray(X))[0])
         raise InputError(
             parameter("X"),
-            f" holds masked values, the first in row {row}; fill them in, or drop their "
-            "rows, before transform.",
+            f" contains masked values, the first in row {row}; fill them in or drop their "
+            "rows before transform.",
         )
 
 
 class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """The shell of a fitted selector: `_support` is the mask of what was selected, `reason_`
-    says why.
+    """Base class of the estimators.
+
+    After a fit, `_support` is the mask of the selected features. `method_` is the method that ran,
+    and `reason_` the reason for it.
     """
 
     _support: Booleans
     n_jobs: int | None
 
     def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
-        """Fit by at most `n_jobs` threads, and give back the table and what is known as they
-        were read.
-        """
+        """Fit with at most `n_jobs` threads, and return the table and the supervision."""
         shown = either(None, boolean())("progress", getattr(self, "progress", None))
-        # What underflows is meant to vanish, also for whoever has told numpy to raise.
+        # Underflow to zero is intended here, even if the user has set numpy to raise an error.
         with (
             at_most_jobs(jobs()("n_jobs", self.n_jobs)),
             showing(shown),
@@ -61,11 +61,11 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def _fit_here(
         self, X: Any, y: Any, supervision: Supervision | None
     ) -> tuple[Table, Supervision]:
-        """What the sieve does."""
+        """Select features; each estimator implements this method."""
         raise NotImplementedError
 
     def _describe(self, X: Any) -> None:
-        """Remember the number and the names of the columns, as scikit-learn does."""
+        """Set the number and the names of the features, as scikit-learn does."""
         stored = stored_in(X) if may_be_stored(X) else None
         if stored is None:
             validate_data(self, X, skip_check_array=True)
@@ -73,11 +73,11 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = stored.shape[1]
         if stored.names is not None:
             self.feature_names_in_ = np.array(stored.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+        elif hasattr(self, "feature_names_in_"):  # from an earlier fit
             del self.feature_names_in_
 
-    def _need_knowledge(self, y: Any, supervision: Any) -> None:
-        """Refuse to go on with nothing at all, in the words that scikit-learn expects."""
+    def _require_supervision(self, y: Any, supervision: Any) -> None:
+        """Refuse to fit without supervision, with the message that scikit-learn's checks expect."""
         if y is None and supervision is None:
             raise InputError(
                 f"{type(self).__name__} ",
@@ -90,13 +90,13 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return self._support
 
     def transform(self, X: Any) -> Any:
-        """The selected columns of X; of a Dask array as a Dask array, of which nothing is computed.
+        """Return the selected columns of X.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or whatever `stored` takes, of shape (n_samples, n_features)
-            The same features as in `fit`. Of a file, only the selected columns are read, into
-            memory.
+        X : array, sparse matrix, data frame or any input of `stored`, of shape (n_samples, n_features)
+            The same features as in `fit`. From a file, only the selected columns are read into
+            memory. For a Dask array, the result is a lazy Dask array.
         """
         if is_distributed(X):
             self._check_features(X.shape, None)
@@ -111,16 +111,14 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return read_columns(stored, np.flatnonzero(self._support))
 
     def _check_features(self, shape: tuple[int, ...], names: tuple[str, ...] | None) -> None:
-        """Refuse other features than those of `fit`, in words that scikit-learn's checks would
-        use.
-        """
+        """Refuse features that differ from those in `fit`, with scikit-learn's messages."""
         check_is_fitted(self)
         expected = self.n_features_in_
         if len(shape) != 2 or shape[1] != expected:
             raise InputError(
                 parameter("X"),
                 f" has shape {tuple(shape)}, but {type(self).__name__} is expecting {expected} "
-                "features as input; pass those that it was fitted on.",
+                "features as input; pass the features that it was fitted on.",
             )
         fitted = getattr(self, "feature_names_in_", None)
         if names is not None and fitted is not None and tuple(fitted) != tuple(names):

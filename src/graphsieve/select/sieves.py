@@ -1,4 +1,4 @@
-"""The registry of estimators, by the search that each runs."""
+"""The registry of estimators by search."""
 
 from __future__ import annotations
 
@@ -20,6 +20,5 @@ SIEVES: Mapping[str, type[Sieve]] = MappingProxyType(
         "floating": FloatingSieve,
     }
 )
-"""Every sieve by the search it runs, as in `graphsieve.search.SEARCHES`; ``"score"`` is none, a
-ranking by one score. `GraphSieve` does both: the diverse search where it decides itself, and any
-score."""
+"""The estimator of each search in `graphsieve.search.SEARCHES`. ``"score"`` is not a search but a
+ranking by one score. `GraphSieve` runs both, and its default is the diverse search."""

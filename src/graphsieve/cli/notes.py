@@ -38,7 +38,7 @@ def painter(stream: IO[str] | None) -> Any:
     return lambda text, kind: f"{_COLORS[kind]}{text}{_END}" if colored and text else text
 
 
-def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
+def note(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
     """Write a line to the error stream. A failure to write is ignored, so no result is lost."""
     if quiet:
         return
@@ -50,7 +50,7 @@ def say(line: str, *, quiet: bool = False, kind: str | None = None) -> None:
 
 
 @contextmanager
-def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
+def shown_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
     """Collect warnings, and print each once with option names instead of parameter names.
 
     Warnings of other libraries are shown only with --debug.
@@ -61,10 +61,10 @@ def told_warnings(*, quiet: bool, debug: bool) -> Iterator[list[str]]:
         with warnings_kept(everything=True) as found:
             yield messages
     finally:  # Warnings are shown before an error as well, because they often explain it.
-        _tell(found, messages, quiet=quiet, debug=debug)
+        _show(found, messages, quiet=quiet, debug=debug)
 
 
-def _tell(
+def _show(
     found: list[warnings.WarningMessage], messages: list[str], *, quiet: bool, debug: bool
 ) -> None:
     for one in found:
@@ -72,6 +72,6 @@ def _tell(
         if issubclass(one.category, GraphSieveWarning):
             if text not in messages:
                 messages.append(text)
-                say(f"warning: {text}", quiet=quiet, kind="warning")
+                note(f"warning: {text}", quiet=quiet, kind="warning")
         elif debug:
-            say(f"{one.category.__name__}: {text}", quiet=quiet)
+            note(f"{one.category.__name__}: {text}", quiet=quiet)

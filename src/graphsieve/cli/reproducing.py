@@ -13,7 +13,7 @@ from typing import Any
 from graphsieve.cli.case import Case
 
 
-def repeated(
+def reproduction_code(
     options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str = "rank"
 ) -> dict[str, Any]:
     """Return the command and the Python code; `call` is the name of the function to call."""

@@ -1,6 +1,4 @@
-"""What the command line says beside its result: warnings before an error, notes on what was
-changed, names that people know.
-"""
+"""Notes, warnings and errors of the command on the error stream."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ import pytest
 from command import numbers, put
 
 
-def test_warnings_come_before_the_error_that_they_explain(run):
+def test_warnings_are_shown_before_the_error(run):
     Path("t.csv").write_text("\n".join(["r1,3.5,1.5,2.5,red", "r2,4,5,6,blue", "r3,7,8,1,red", ""]))
     code, out, err = run("rank", "t.csv", "--target", "kind")
     assert (code, out) == (2, "")
@@ -28,7 +26,7 @@ def test_warnings_come_before_the_error_that_they_explain(run):
 
 
 @pytest.mark.parametrize("command", ["rank", "select"])
-def test_paths_that_lead_nowhere_are_no_bugs(run, command):
+def test_invalid_paths_give_an_error(run, command):
     put("t.csv", numbers())
     os.symlink("two", "one")
     os.symlink("one", "two")
@@ -42,7 +40,7 @@ def test_paths_that_lead_nowhere_are_no_bugs(run, command):
     assert sorted(os.listdir()) == ["one", "t.csv", "two"]
 
 
-def test_a_link_in_a_circle_is_replaced_like_any_other(run):
+def test_a_circular_link_is_replaced(run):
     put("t.csv", numbers())
     os.symlink("r.csv", "r.csv")
     assert run("rank", "t.csv", "-o", "r.csv")[0] == 4
@@ -50,14 +48,14 @@ def test_a_link_in_a_circle_is_replaced_like_any_other(run):
     assert not Path("r.csv").is_symlink()
 
 
-def test_an_excluded_column_that_is_not_there(run):
+def test_an_excluded_column_that_does_not_exist(run):
     put("t.csv", numbers())
     code, _, err = run("rank", "t.csv", "--exclude", "zzz")
     assert code == 2
     assert "its columns are 'a', 'b', 'c'" in err
 
 
-def test_select_tells_of_texts_that_it_changes(run):
+def test_select_reports_changed_cells(run):
     signs = ["+", "-"] * 12
     put("t.csv", numbers() | {"sign": signs})
     code, out, err = run("select", "t.csv", "--target", "sign", "--top", "1")
@@ -83,7 +81,7 @@ def test_select_writes_the_same_to_the_output_and_to_a_file(run):
     assert printed == Path("r.csv").read_text()
 
 
-def test_select_says_how_many_names_it_does_not_list(run):
+def test_select_reports_the_number_of_names_that_it_does_not_list(run):
     random = np.random.default_rng(0)
     put("t.csv", {f"x{at}": random.normal(size=20).tolist() for at in range(14)})
     listed = run("select", "t.csv", "--top", "12", "-o", "r.csv")[2]
@@ -91,7 +89,7 @@ def test_select_says_how_many_names_it_does_not_list(run):
     assert "more" not in run("select", "t.csv", "--top", "10", "-o", "r.csv", "--force")[2]
 
 
-def test_a_method_without_what_it_needs_names_the_option(run):
+def test_an_error_about_missing_supervision_names_the_option(run):
     put("t.csv", numbers())
     code, _, err = run("rank", "t.csv", "--method", "fisher")
     assert code == 3
@@ -119,7 +117,7 @@ def test_warnings_of_folds_name_the_classes(run):
     assert "1 of 3 classes have a single known member (green)" in err
 
 
-def test_the_report_calls_the_target_by_its_name(run):
+def test_the_report_shows_the_name_of_the_target(run):
     put("t.csv", numbers() | {"fat & co": [str(value / 7) for value in range(24)]})
     assert run("rank", "t.csv", "--target", "fat & co", "--report", "r.html")[0] == 0
     text = Path("r.html").read_text()
@@ -127,7 +125,7 @@ def test_the_report_calls_the_target_by_its_name(run):
     assert "The target is <bdi>fat &amp; co</bdi>." in text
 
 
-def test_searches_in_rounds_do_not_find_how_many(run):
+def test_iterative_searches_refuse_an_automatic_number(run):
     put("t.csv", numbers())
     code, _, err = run("rank", "t.csv", "--method", "iterative", "--top", "auto")
     assert code == 2
