@@ -35,7 +35,7 @@ from graphsieve import (
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.hiding import hide_labels
 from graphsieve.assess.evaluation.prefixes import score_prefixes
-from graphsieve.search.counting import columns_that_matter
+from graphsieve.search.counting import relevant_columns
 from graphsieve.table.columns import MemoryTable
 
 # Columns in the first picture and in its tables, and repeats of five folds
@@ -285,7 +285,7 @@ def false_names(tables: dict[str, Any]) -> None:
         for known in (Supervision.from_y(y), Supervision.nothing(len(y))):
             masks = np.array(
                 [
-                    columns_that_matter(MemoryTable(with_shuffled(X, seed)), known).mask
+                    relevant_columns(MemoryTable(with_shuffled(X, seed)), known).mask
                     for seed in range(COPY_DRAWS)
                 ]
             )
@@ -329,7 +329,7 @@ def false_share(n_blocks: int, seed: int) -> float:
             rng.normal(size=(n, 270)),
         ]
     )
-    mask = columns_that_matter(MemoryTable(X), Supervision.nothing(n)).mask
+    mask = relevant_columns(MemoryTable(X), Supervision.nothing(n)).mask
     return float(mask[30:].sum() / max(1, mask.sum()))
 
 

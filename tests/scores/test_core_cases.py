@@ -866,7 +866,7 @@ def test_how_many_features_may_be_requested():
         ):
             wanted_count(asked, 5)
     for asked in (True, 2.0, "2"):
-        with pytest.raises(InputError, match="must be a whole number from 1 to 5"):
+        with pytest.raises(InputError, match="must be an integer from 1 to 5"):
             wanted_count(asked, 5)
 
 
@@ -1403,8 +1403,8 @@ def test_the_hint_about_y_appears_only_if_y_was_given():
         Supervision.from_labels([0, 1, 1]),
     )
     with pytest.raises(InputError, match=r"but only pairs are available\.$"):
-        METHODS["fisher"].check_knowledge(only_pairs)
+        METHODS["fisher"].check_supervision(only_pairs)
     with pytest.raises(
         InputError, match=r"but only labels are available; target_type= sets the kind of y\.$"
     ):
-        METHODS["supervised_laplacian"].check_knowledge(labelled)
+        METHODS["supervised_laplacian"].check_supervision(labelled)

@@ -22,10 +22,10 @@ from graphsieve._base.errors import InputError
 from graphsieve.search.counting import (
     ALIKE_PER_ROOT,
     Form,
-    Mattering,
-    columns_that_matter,
+    RelevantColumns,
     count_features,
     permutation_moments,
+    relevant_columns,
     rotation_tail,
 )
 from graphsieve.search.diverse import select_diverse
@@ -71,10 +71,8 @@ def counted(X, known, **options):
     deviation = X.std(axis=0)
     scaled = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
     table = MemoryTable(scaled)
-    found = columns_that_matter(table, known)
-    return count_features(
-        table, known, greedy_order(scaled, found.mask), mattering=found, **options
-    )
+    found = relevant_columns(table, known)
+    return count_features(table, known, greedy_order(scaled, found.mask), relevant=found, **options)
 
 
 def everything_known(data):
@@ -121,7 +119,7 @@ def test_noise_is_rarely_reported_to_matter():
             Supervision.from_labels(rng.integers(0, 3, 60)),
             Supervision.from_targets(rng.standard_normal(60)),
         )
-        claims += [columns_that_matter(table, known).mask.any() for known in kinds]
+        claims += [relevant_columns(table, known).mask.any() for known in kinds]
     # A labelled table gets two tests at 5 % each, so 10 % in total. The limit 13 is 60 · 0.1 plus
     # three standard deviations.
     assert claims.max() <= 13
@@ -148,7 +146,7 @@ def test_rare_words_that_coincide_by_chance_are_no_structure():
     rng = np.random.default_rng(0)
     for _ in range(10):
         words = (rng.random((62, 300)) < 0.03).astype(float)
-        assert not columns_that_matter(MemoryTable(words), Supervision.nothing(62)).mask.any()
+        assert not relevant_columns(MemoryTable(words), Supervision.nothing(62)).mask.any()
 
 
 @pytest.mark.parametrize("classes", [True, False])
@@ -165,7 +163,7 @@ def test_p_values_of_null_columns_are_no_smaller_than_they_should_be(classes):
     # The first column is nearly the supervision itself. It passes the relevance test, so the
     # p-values are those of that test.
     X = np.column_stack([y + 0.01 * rng.standard_normal(40), null])
-    found = columns_that_matter(
+    found = relevant_columns(
         MemoryTable(X), Supervision.from_labels(y) if classes else Supervision.from_targets(y)
     )
     assert found.rule != "structure"
@@ -202,7 +200,7 @@ def test_few_of_the_columns_named_without_labels_are_noise_however_the_others_de
     shares, null_p_values = [], []
     for seed in range(n_draws):
         real, null = draw(np.random.default_rng([7000, seed]))
-        found = columns_that_matter(
+        found = relevant_columns(
             MemoryTable(np.hstack([real, null])), Supervision.nothing(len(real))
         )
         assert found.mask[:30].mean() >= 0.9
@@ -298,7 +296,7 @@ def test_structure_p_values_agree_with_shuffling():
     rng = np.random.default_rng(3)
     base = rng.standard_normal((40, 1))
     X = np.hstack([0.45 * base + rng.standard_normal((40, 5)), rng.standard_normal((40, 3))])
-    p_values = columns_that_matter(MemoryTable(X), Supervision.nothing(40)).p_values
+    p_values = relevant_columns(MemoryTable(X), Supervision.nothing(40)).p_values
     for column in range(X.shape[1]):
         observed = (rank_correlations(X)[column] ** 2).sum()
         shuffled = X.copy()
@@ -315,7 +313,7 @@ def test_relevance_p_values_agree_with_shuffling():
     y = np.arange(24) % 3
     X = rng.standard_normal((24, 6)) + np.outer(y, [0, 0.3, 0.5, 0.7, 0, 0])
     X[:, 4] *= 1 + y
-    relevant = columns_that_matter(MemoryTable(X), Supervision.from_labels(y))
+    relevant = relevant_columns(MemoryTable(X), Supervision.from_labels(y))
     assert relevant.rule != "structure"
     found = relevant.p_values
 
@@ -349,11 +347,11 @@ def test_curve_is_what_least_squares_explains():
         + 100
     )
     mask = np.array([True] * 7 + [False] * 2)
-    given = Mattering(mask, np.zeros(9), "structure", "given")
+    given = RelevantColumns(mask, np.zeros(9), "structure", "given")
     weights = rng.random(9)
     order = np.array([3, 8, 1, 0, 6, 2, 5, 4, 7])
     found = count_features(
-        MemoryTable(X), Supervision.nothing(50), order, mattering=given, weights=weights
+        MemoryTable(X), Supervision.nothing(50), order, relevant=given, weights=weights
     )
     centered = X - X.mean(axis=0)
     variance = (centered**2).sum(axis=0)
@@ -384,8 +382,8 @@ def test_leave_one_out_errors_are_those_of_refitting(classes):
     raw = X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(40)
     y = (raw > 0).astype(int) if classes else raw
     known = Supervision.from_labels(y) if classes else Supervision.from_targets(y)
-    given = Mattering(np.ones(5, dtype=bool), np.zeros(5), "relevance", "given")
-    found = count_features(MemoryTable(X), known, np.arange(5), mattering=given)
+    given = RelevantColumns(np.ones(5, dtype=bool), np.zeros(5), "relevance", "given")
+    found = count_features(MemoryTable(X), known, np.arange(5), relevant=given)
     values = np.stack([y == 0, y == 1], axis=1).astype(float) if classes else y[:, None]
     errors = np.empty((6, 40))
     for size in range(6):
@@ -424,9 +422,9 @@ def test_reasons_use_the_singular_for_one_column():
     y = np.arange(60) % 2
     # The second column is the same in both classes.
     X = np.column_stack([y + 0.1 * rng.standard_normal(60), np.repeat(rng.standard_normal(30), 2)])
-    found = columns_that_matter(MemoryTable(X), Supervision.from_labels(y))
-    given = Mattering(np.array([True, False]), found.p_values, "relevance", "given")
-    alone = count_features(MemoryTable(X), Supervision.from_labels(y), [0], mattering=given)
+    found = relevant_columns(MemoryTable(X), Supervision.from_labels(y))
+    given = RelevantColumns(np.array([True, False]), found.p_values, "relevance", "given")
+    alone = count_features(MemoryTable(X), Supervision.from_labels(y), [0], relevant=given)
     at_rate = "(false discovery rate 5 %)."
     assert found.reason == f"1 of 2 columns is associated with the labels {at_rate}"
     assert alone.reason == "given"
@@ -435,7 +433,7 @@ def test_reasons_use_the_singular_for_one_column():
         f"2 of 2 columns are associated with the labels {at_rate} The first explains 100 % of "
         "their variance."
     )
-    single = columns_that_matter(MemoryTable(X[:, 1:]), Supervision.nothing(60))
+    single = relevant_columns(MemoryTable(X[:, 1:]), Supervision.nothing(60))
     assert single.reason == (
         "No supervision was used. The only varying column is not associated with the other "
         f"columns {at_rate}"
@@ -453,10 +451,10 @@ def test_one_column_in_a_small_unit_does_not_represent_all_others():
     X = rng.standard_normal((200, 1)) + rng.standard_normal((200, 12))
     X[:, 5] *= 50.0
     known = Supervision.nothing(200)
-    found = columns_that_matter(MemoryTable(X), known)
+    found = relevant_columns(MemoryTable(X), known)
     assert found.mask.all()
     order = np.r_[5, np.delete(np.arange(12), 5)]
-    count = count_features(MemoryTable(X), known, order, mattering=found)
+    count = count_features(MemoryTable(X), known, order, relevant=found)
     # This column has 99 % of the variance of the table. With the weight limited to that of ten
     # columns it has 10 of 21 parts, and it explains some of the others.
     assert count.curve[1][1] < 0.8
@@ -503,7 +501,7 @@ def test_columns_that_matter_only_together_are_found_by_their_neighbors():
     hint = 0.4 * (corners[:, :1] * corners[:, 1:]) + rng.standard_normal((400, 1))
     X = np.hstack([informative, repeated, hint, rng.standard_normal((400, 10))])
     known = Supervision.from_labels((corners[:, 0] * corners[:, 1] > 0).astype(int))
-    found = columns_that_matter(MemoryTable(X), known)
+    found = relevant_columns(MemoryTable(X), known)
     assert found.rule == "both"
     assert "Nearest neighbours predict the labels better if columns" in found.reason
     assert found.mask[:9].all()
@@ -516,7 +514,7 @@ def test_columns_that_matter_only_together_are_found_by_their_neighbors():
 def test_few_labels_rule_no_column_out():
     data = datasets.make_waveform(300, random_state=1)
     y = np.where(np.arange(300) < 24, data.y, -1)
-    found = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(y))
+    found = relevant_columns(MemoryTable(data.X), Supervision.from_labels(y))
     assert found.rule == "both"
     assert found.reason.endswith(
         "With 24 known labels the others cannot be ruled out, so those associated with other "
@@ -529,7 +527,7 @@ def test_few_labels_and_structure_in_all_columns_make_all_columns_count():
     y = np.where(np.arange(100) < 20, np.arange(100) % 2, -1)
     X = rng.standard_normal((100, 1)) + rng.standard_normal((100, 5))
     X[:, 0] += 4 * (np.arange(100) % 2)
-    found = columns_that_matter(MemoryTable(X), Supervision.from_labels(y))
+    found = relevant_columns(MemoryTable(X), Supervision.from_labels(y))
     assert found.mask.all()
     assert found.reason.endswith(
         "With 20 known labels the others cannot be ruled out, so all 5 were considered."
@@ -539,15 +537,15 @@ def test_few_labels_and_structure_in_all_columns_make_all_columns_count():
 def test_certain_probabilities_are_used_like_labels():
     data = datasets.make_squares(random_state=1)
     proba = np.eye(4)[data.y]
-    by_labels = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(data.y))
-    by_proba = columns_that_matter(MemoryTable(data.X), Supervision.from_probabilities(proba))
+    by_labels = relevant_columns(MemoryTable(data.X), Supervision.from_labels(data.y))
+    by_proba = relevant_columns(MemoryTable(data.X), Supervision.from_probabilities(proba))
     assert np.allclose(by_proba.p_values, by_labels.p_values)
 
 
 def test_with_pairs_alone_the_columns_are_tested_against_each_other():
     X = datasets.make_waveform(200, random_state=0).X
-    by_pairs = columns_that_matter(MemoryTable(X), Supervision.from_pairs(200, must_link=[(0, 1)]))
-    by_nothing = columns_that_matter(MemoryTable(X), Supervision.nothing(200))
+    by_pairs = relevant_columns(MemoryTable(X), Supervision.from_pairs(200, must_link=[(0, 1)]))
+    by_nothing = relevant_columns(MemoryTable(X), Supervision.nothing(200))
     assert by_pairs.reason.startswith("Pairs alone do not determine the number of columns. ")
     assert (by_pairs.mask == by_nothing.mask).all()
 
@@ -555,7 +553,7 @@ def test_with_pairs_alone_the_columns_are_tested_against_each_other():
 def test_too_few_samples_are_not_tested():
     X = np.random.default_rng(0).standard_normal((6, 4))
     X[:, 2] = 3.0
-    found = columns_that_matter(MemoryTable(X), Supervision.nothing(6))
+    found = relevant_columns(MemoryTable(X), Supervision.nothing(6))
     assert found.rule == "untested"
     assert found.reason == (
         "No supervision was used. 6 samples are too few to test associations between columns, so "
@@ -608,8 +606,8 @@ def test_max_features_must_be_a_count():
 )
 def test_any_table_is_counted(problem, kind):
     table, known = MemoryTable(problem.X), problem.known(kind)
-    found = columns_that_matter(table, known)
-    count = count_features(table, known, np.arange(problem.X.shape[1]), mattering=found)
+    found = relevant_columns(table, known)
+    count = count_features(table, known, np.arange(problem.X.shape[1]), relevant=found)
     assert 0 <= count.n <= found.mask.sum()
     varies = problem.X.max(axis=0) > problem.X.min(axis=0)
     assert not (found.mask & ~varies).any()
@@ -625,8 +623,8 @@ def test_rows_columns_and_increasing_transformations_make_no_difference_to_what_
     known = problem.known("labels")
     rng = np.random.default_rng(seed)
     rows, columns = rng.permutation(len(problem.X)), rng.permutation(problem.X.shape[1])
-    before = columns_that_matter(MemoryTable(problem.X), known)
-    after = columns_that_matter(MemoryTable(np.exp(problem.X[rows][:, columns])), known[rows])
+    before = relevant_columns(MemoryTable(problem.X), known)
+    after = relevant_columns(MemoryTable(np.exp(problem.X[rows][:, columns])), known[rows])
     assert np.allclose(before.p_values[columns], after.p_values, equal_nan=True)
     assert (before.mask[columns] == after.mask).all()
 
@@ -639,7 +637,7 @@ def test_sparse_is_dense(kind, sparse_stays_sparse):
     known = Supervision.from_labels(topic) if kind == "labels" else Supervision.nothing(120)
     order = rng.permutation(30)
     dense, sparse = MemoryTable(X), MemoryTable(sp.csr_array(X))
-    one, other = columns_that_matter(dense, known), columns_that_matter(sparse, known)
+    one, other = relevant_columns(dense, known), relevant_columns(sparse, known)
     assert one.mask.any()
     assert np.allclose(one.p_values, other.p_values)
     counts = [count_features(table, known, order) for table in (dense, sparse)]
@@ -682,7 +680,7 @@ def test_real_tables_get_more_than_one_and_not_all(name, labels):
         known = Supervision.from_labels(np.where(np.isin(np.arange(len(y)), shown), y, -1))
     table = MemoryTable(X)
     table = rescaled(table, chosen_scale(table)[0])
-    found = columns_that_matter(table, known)
+    found = relevant_columns(table, known)
     order = select_diverse(table, found.mask.astype(float), n_wanted=60, progress=False).order
-    count = count_features(table, known, order, mattering=found)
+    count = count_features(table, known, order, relevant=found)
     assert 1 < count.n < table.n_features

@@ -811,7 +811,7 @@ def one_sentence(message: str) -> bool:
         ({"scores": [1.0, np.inf, 1.0]}, "finite"),
         ({"n_features_to_select": 4}, "3 features"),
         ({"n_features_to_select": 0}, "3 features"),
-        ({"n_features_to_select": 1.5}, "whole number"),
+        ({"n_features_to_select": 1.5}, "an integer"),
         ({"form": "copies"}, "form"),
         ({"target_share": 1.5}, "target_share"),
         ({"targets": np.ones(4)}, "5 samples"),

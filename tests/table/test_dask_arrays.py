@@ -202,7 +202,7 @@ def test_ending_a_broken_pool_keeps_its_replacement():
 
     The first thread starts a new pool before the second thread detects that the old pool is broken.
     """
-    kept, ended = engines.Kept(), []
+    kept, ended = engines.WorkerState(), []
     old, new = (
         SimpleNamespace(shutdown=lambda name=name: ended.append(name)) for name in ("old", "new")
     )

@@ -79,7 +79,7 @@ def as_float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def has_parts(value: Any) -> TypeGuard[Iterable[Any]]:
+def is_collection(value: Any) -> TypeGuard[Iterable[Any]]:
     """Whether a value can be iterated over.
 
     Arrays without dimensions are excluded: they are `Iterable`, but iteration raises an error.
@@ -192,7 +192,11 @@ def texts() -> Rule:
 
     def check(name: str, value: Any) -> tuple[str, ...]:
         parts = (
-            (value,) if isinstance(value, str) else tuple(value) if has_parts(value) else (value,)
+            (value,)
+            if isinstance(value, str)
+            else tuple(value)
+            if is_collection(value)
+            else (value,)
         )
         odd = next((part for part in parts if not isinstance(part, str)), None)
         if any(not isinstance(part, str) for part in parts):

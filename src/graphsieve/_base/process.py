@@ -57,7 +57,7 @@ def allowed_address_space() -> int | None:
     return None if allowed == resource.RLIM_INFINITY else allowed
 
 
-def usual_handlers() -> dict[signal.Signals, Any]:
+def default_handlers() -> dict[signal.Signals, Any]:
     """Return the current handlers of the signals that the command may handle itself.
 
     Signals with a custom handler and ignored signals are left alone: a shell ignores interruptions
@@ -69,24 +69,24 @@ def usual_handlers() -> dict[signal.Signals, Any]:
     return {number: handler for number in SIGNALS if (handler := signal.getsignal(number)) in usual}
 
 
-def hear(before: Mapping[signal.Signals, Any]) -> None:
+def handle_signals(before: Mapping[signal.Signals, Any]) -> None:
     """Let signals end the command. By default, an interrupted search returns its best result."""
 
     def end(number: int, frame: object) -> NoReturn:
         # A second signal must not interrupt the clean-up.
-        hear_no_more(before)
+        ignore_signals(before)
         raise EndedError(number)
 
     for number in before:
         signal.signal(number, end)
 
 
-def hear_no_more(before: Mapping[signal.Signals, Any]) -> None:
+def ignore_signals(before: Mapping[signal.Signals, Any]) -> None:
     for number in before:
         signal.signal(number, signal.SIG_IGN)
 
 
-def is_for_want_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an error means that memory ran out.
 
     Loading libraries, opening files and starting threads each raise a different error then.
@@ -103,7 +103,7 @@ def is_for_want_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and str(error).startswith("can't start new thread")
 
 
-def leave(code: int) -> NoReturn:
+def exit_immediately(code: int) -> NoReturn:
     """End this process without the usual shutdown.
 
     Libraries that ran out of memory while they were loaded crash during the shutdown.

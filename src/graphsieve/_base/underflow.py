@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def vanishing(function: Callable[P, T]) -> Callable[P, T]:
+def ignoring_underflow(function: Callable[P, T]) -> Callable[P, T]:
     """Decorate a function so that underflow gives 0, even if numpy is configured to raise.
 
     `numpy.errstate` also works as a decorator. Before numpy 2, however, all calls in all threads

@@ -17,11 +17,11 @@ from graphsieve._base.errors import EndedError, InputError, LostProcessError, Us
 from graphsieve._base.messages import Message, message_of
 from graphsieve._base.process import (
     check_address_space,
-    hear,
-    hear_no_more,
-    is_for_want_of_memory,
-    leave,
-    usual_handlers,
+    default_handlers,
+    exit_immediately,
+    handle_signals,
+    ignore_signals,
+    is_out_of_memory,
 )
 from graphsieve._base.streams import flush_or_discard, write_error
 from graphsieve.cli.arguments import parser
@@ -63,24 +63,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str], *, is_process: bool) -> int:
-    before = usual_handlers()
+    before = default_handlers()
     try:
-        hear(before)
+        handle_signals(before)
         options = parser().parse_args(given)
         options.given = given
         if is_process:  # In a call from Python, libraries may be loaded already.
             check_address_space()
         import_module(f"graphsieve.cli.{options.command}").run(options)
-        hear_no_more(before)
+        ignore_signals(before)
         code = 0
     except BaseException as error:
         try:  # noqa: SIM105 - a call to `suppress` could be interrupted itself
-            hear_no_more(before)
+            ignore_signals(before)
         except EndedError:
             pass  # The command is ending anyway.
         code = _answer_to(error, debug="--debug" in given)
-        if is_process and is_for_want_of_memory(error):
-            leave(code)
+        if is_process and is_out_of_memory(error):
+            exit_immediately(code)
     finally:
         for number, handler in before.items():
             # At the end of the process, the system handles an interrupt. Python would print a
@@ -97,7 +97,7 @@ def _answer_to(error: BaseException, *, debug: bool) -> int:
     if isinstance(error, EndedError):
         code, text = _ENDED[signal.Signals(error.number)]
         return _report(Message(text), code)
-    if is_for_want_of_memory(error):
+    if is_out_of_memory(error):
         # Release the memory of the run before the message is written.
         error.__traceback__ = error.__context__ = error.__cause__ = None
         return _put(_MEMORY, 3)

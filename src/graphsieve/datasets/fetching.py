@@ -25,7 +25,7 @@ from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.datasets.catalog import Addresses, Source
 from graphsieve.datasets.dataset import Dataset, DataUnavailableError, content_hash, numbered
 from graphsieve.datasets.ready import ready_file, shown
-from graphsieve.datasets.recipes import Cooked
+from graphsieve.datasets.recipes import Prepared
 
 TIMEOUT = 10.0  # seconds without any data
 MOST_BYTES = 128 * 2**20  # bytes per file
@@ -171,7 +171,7 @@ def _made(source: Source, contents: Sequence[bytes], addresses: Sequence[str]) -
     return dataset
 
 
-def _dataset(source: Source, cooked: Cooked) -> Dataset:
+def _dataset(source: Source, cooked: Prepared) -> Dataset:
     kind = np.float32 if source.single_precision else np.float64
     X = (
         sp.csr_array(cooked.X, dtype=kind)

@@ -27,7 +27,7 @@ from graphsieve.datasets.formats import (
 
 
 @dataclass(frozen=True, eq=False)
-class Cooked:
+class Prepared:
     """The result of a recipe.
 
     Attributes
@@ -48,7 +48,7 @@ class Cooked:
     extras: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
 
-Recipe = Callable[[Sequence[bytes]], Cooked]
+Recipe = Callable[[Sequence[bytes]], Prepared]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -88,10 +88,10 @@ def arff_classes(label: str, *, without: Sequence[str] = (), own_numbers: bool =
     The features are the other columns, except those in `without`.
     """
 
-    def convert(files: Sequence[bytes]) -> Cooked:
+    def convert(files: Sequence[bytes]) -> Prepared:
         numbers, texts = read_arff(files[0], own_numbers=own_numbers)
         names = tuple(name for name in numbers if name != label and name not in without)
-        return Cooked(np.column_stack([numbers[name] for name in names]), texts[label], names)
+        return Prepared(np.column_stack([numbers[name] for name in names]), texts[label], names)
 
     return convert
 
@@ -99,9 +99,9 @@ def arff_classes(label: str, *, without: Sequence[str] = (), own_numbers: bool =
 def labeled_table(label: int, features: slice, names: Sequence[str], *, skip: int = 0) -> Recipe:
     """Return a recipe for a text file with a column of class labels and columns of features."""
 
-    def convert(files: Sequence[bytes]) -> Cooked:
+    def convert(files: Sequence[bytes]) -> Prepared:
         cells = read_texts(files[0], skip=skip)
-        return Cooked(as_numbers(cells[:, features]), cells[:, label], tuple(names))
+        return Prepared(as_numbers(cells[:, features]), cells[:, label], tuple(names))
 
     return convert
 
@@ -112,29 +112,29 @@ def matlab(n_features: int) -> Recipe:
     Several files are stacked, and ``domain`` contains the number of the file of each row.
     """
 
-    def convert(files: Sequence[bytes]) -> Cooked:
+    def convert(files: Sequence[bytes]) -> Prepared:
         tables, labels = zip(*(read_matlab(content, n_features) for content in files), strict=True)
         X = sp.vstack(tables, format="csr") if any(map(sp.issparse, tables)) else np.vstack(tables)
         domain = np.repeat(np.arange(len(files)), [len(part) for part in labels])
-        return Cooked(
+        return Prepared(
             X, np.concatenate(labels), extras={"domain": domain} if len(files) > 1 else {}
         )
 
     return convert
 
 
-def pollen(files: Sequence[bytes]) -> Cooked:
+def pollen(files: Sequence[bytes]) -> Prepared:
     """Pollen: the target is the density. The number of the observation is not a feature."""
     numbers, _ = read_arff(files[0])
     names = ("RIDGE", "NUB", "CRACK", "WEIGHT")
-    return Cooked(np.column_stack([numbers[name] for name in names]), numbers["DENSITY"], names)
+    return Prepared(np.column_stack([numbers[name] for name in names]), numbers["DENSITY"], names)
 
 
-def tecator(files: Sequence[bytes]) -> Cooked:
+def tecator(files: Sequence[bytes]) -> Prepared:
     """Tecator: the target is the fat content. The principal components are not features."""
     numbers, _ = read_arff(files[0])
     names, targets = numbered("absorbance_", 100), ("moisture", "fat", "protein")
-    return Cooked(
+    return Prepared(
         np.column_stack([numbers[name] for name in names]),
         numbers["fat"],
         names,
@@ -146,7 +146,7 @@ def tecator(files: Sequence[bytes]) -> Cooked:
     )
 
 
-def cookies(files: Sequence[bytes]) -> Cooked:
+def cookies(files: Sequence[bytes]) -> Prepared:
     """Cookies: a data frame of 700 wavelengths and four contents. The target is the fat content."""
     table = read_r(files[0])["cookie"].matrix
     targets = np.array(["fat", "sucrose", "dry_flour", "water"])
@@ -155,10 +155,10 @@ def cookies(files: Sequence[bytes]) -> Cooked:
         "y_all_names": targets,
         "is_test": np.arange(len(table)) >= 40,
     }
-    return Cooked(table[:, :700], table[:, 700], NEAR_INFRARED, extras)
+    return Prepared(table[:, :700], table[:, 700], NEAR_INFRARED, extras)
 
 
-def soils(files: Sequence[bytes]) -> Cooked:
+def soils(files: Sequence[bytes]) -> Prepared:
     """Soils: a data frame with the spectra as one matrix column. The target is nitrogen."""
     frame = read_r(files[0])["NIRsoil"]
     targets = ("Nt", "Ciso", "CEC")
@@ -168,58 +168,58 @@ def soils(files: Sequence[bytes]) -> Cooked:
         "y_all_names": np.array(targets),
         "is_train": frame["train"].values == 1,
     }
-    return Cooked(frame["spc"].matrix, y_all[:, 0], NEAR_INFRARED, extras)
+    return Prepared(frame["spc"].matrix, y_all[:, 0], NEAR_INFRARED, extras)
 
 
-def leukemia(files: Sequence[bytes]) -> Cooked:
+def leukemia(files: Sequence[bytes]) -> Prepared:
     """Leukemia: a list of a matrix and a factor. The original test set comes first."""
     data = read_r(files[0])["golub"]
     X = data["x"].matrix
-    return Cooked(
+    return Prepared(
         X, data["y"].labels, tuple(data["x"].column_names), {"is_train": np.arange(len(X)) >= 34}
     )
 
 
-def colon(files: Sequence[bytes]) -> Cooked:
+def colon(files: Sequence[bytes]) -> Prepared:
     """Colon: a list of a matrix and a factor."""
     data = read_r(files[0])["alon"]
-    return Cooked(data["x"].matrix, data["y"].labels)
+    return Prepared(data["x"].matrix, data["y"].labels)
 
 
-def postal_digits(files: Sequence[bytes]) -> Cooked:
+def postal_digits(files: Sequence[bytes]) -> Prepared:
     """USPS digits: a training and a test matrix, with the digit in the first column."""
     parts = [
         read_r(content)[name].matrix
         for content, name in zip(files, ("zip.train", "zip.test"), strict=True)
     ]
     table = np.vstack(parts)
-    return Cooked(
+    return Prepared(
         table[:, 1:], table[:, 0], extras={"is_test": np.arange(len(table)) >= len(parts[0])}
     )
 
 
-def written_digits(files: Sequence[bytes]) -> Cooked:
+def written_digits(files: Sequence[bytes]) -> Prepared:
     """MNIST digits: a table of pixels with the digit in the last column."""
     table = read_numbers(files[0])
-    return Cooked(table[:, :-1], table[:, -1])
+    return Prepared(table[:, :-1], table[:, -1])
 
 
-def cassava(files: Sequence[bytes]) -> Cooked:
+def cassava(files: Sequence[bytes]) -> Prepared:
     """Cassava: a table of spectra and a table of years and targets, both with a header."""
     spectra = read_texts(files[0], delimiter=";")
     year, target = as_numbers(read_texts(files[1], delimiter=";", skip=1)).T
-    return Cooked(
+    return Prepared(
         as_numbers(spectra[1:]), target, tuple(spectra[0].tolist()), {"year": year.astype(np.int64)}
     )
 
 
-def fermentation(files: Sequence[bytes]) -> Cooked:
+def fermentation(files: Sequence[bytes]) -> Prepared:
     """Fermentation: a table of spectra and a table of measurements, both with a header."""
     spectra, measured = (read_texts(content) for content in files)
     target = as_numbers(measured[1:, measured[0].tolist().index("glucose")])
-    return Cooked(as_numbers(spectra[1:]), target, tuple(spectra[0].tolist()))
+    return Prepared(as_numbers(spectra[1:]), target, tuple(spectra[0].tolist()))
 
 
-def coffee(files: Sequence[bytes]) -> Cooked:
+def coffee(files: Sequence[bytes]) -> Prepared:
     """Coffee: a table of spectra and a table of countries, both with a header."""
-    return Cooked(as_numbers(read_texts(files[0], skip=1)), read_texts(files[1], skip=1)[:, -1])
+    return Prepared(as_numbers(read_texts(files[0], skip=1)), read_texts(files[1], skip=1)[:, -1])

@@ -38,7 +38,7 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import choice, count, either, quoted, remedy, setting
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
 from graphsieve.graphs.neighbors.approximate import drawn_rows
 from graphsieve.supervision.value import Supervision
@@ -119,7 +119,7 @@ class Compressed:
     member: Integers
 
 
-@vanishing
+@ignoring_underflow
 def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
     """Compute prototypes by a self-organizing map.
 
@@ -176,7 +176,7 @@ def som(rows: Any, shape: Size = None, *, n_epochs: int = EPOCHS) -> Prototypes:
     return _prototypes(samples, _assigned_by_map(samples, shape, n_epochs))
 
 
-@vanishing
+@ignoring_underflow
 def kmeans(rows: Any, n_prototypes: Size = None, *, random_state: int = 0) -> Prototypes:
     """Compute prototypes by k-means with k-means++ initialization.
 

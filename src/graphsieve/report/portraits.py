@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.randomness import generator
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import scale_by_power_of_two
@@ -45,7 +45,7 @@ DIGITS = 6  # significant digits
 UNLABELLED, UNDECIDED = "unlabelled", "undecided"
 
 
-@vanishing
+@ignoring_underflow
 def portray(
     table: Table,
     known: Supervision,

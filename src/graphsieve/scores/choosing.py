@@ -80,7 +80,7 @@ def _are_row_numbers(values: Floats) -> bool:
     )
 
 
-def warn_of_poor_knowledge(known: Supervision, uses: Collection[Kind]) -> None:
+def warn_of_weak_supervision(known: Supervision, uses: Collection[Kind]) -> None:
     """Warn if the supervision that a method uses hardly distinguishes the samples."""
     if "labels" in uses and "labels" in known.kinds:
         _warn_of_poor_labels(known)

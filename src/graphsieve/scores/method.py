@@ -27,7 +27,7 @@ from graphsieve._base.parameters import (
     positive,
     quoted,
 )
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.neighbors.strategy import searched, way_to_search
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.any_table import as_table
@@ -127,7 +127,7 @@ class Method:
         """
         return self.direction == "large" or parameters.get("form") == "phi3"
 
-    def check_knowledge(
+    def check_supervision(
         self, known: Supervision, *, hint: str = phrase("target_type= sets the kind of y")
     ) -> None:
         """Raise an error if the supervision that the method needs is missing.
@@ -146,7 +146,7 @@ class Method:
             )
 
 
-@vanishing
+@ignoring_underflow
 def score(
     core: Core,
     X: Any,
@@ -220,7 +220,7 @@ def wanted_count(requested: Any, n_features: int) -> int:
             f" is {quoted(requested)}, but there are {n_features} features; ask for 1 to {n_features}.",
         )
     raise InputError(
-        must_be("n_features_to_select", f"a whole number from 1 to {n_features}", requested)
+        must_be("n_features_to_select", f"an integer from 1 to {n_features}", requested)
     )
 
 

@@ -8,15 +8,15 @@ from typing import Any
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import parameter
-from graphsieve._base.parameters import checked, has_parts, must_be, quoted
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.parameters import checked, is_collection, must_be, quoted
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.neighbors.strategy import remembering, searched, way_to_search
 from graphsieve.scores.method import RULES, Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.any_table import as_table
 
 
-@vanishing
+@ignoring_underflow
 def scored_together(
     requested: list[tuple[Method, Any]], X: Any, supervision: Supervision | None, neighbors: Any
 ) -> dict[str, Floats]:
@@ -32,7 +32,7 @@ def scored_together(
         )
     check_length(known, table)
     for method in options:
-        method.check_knowledge(
+        method.check_supervision(
             known, hint="Supervision.from_labels and Supervision.from_targets set the kind of y"
         )
     if not any(method.reads_neighbors for method in options) and not (
@@ -63,7 +63,7 @@ def scored_together(
 
 def names_and_parameters(methods: Any) -> list[tuple[str, Any]]:
     """Return the requested methods as pairs of a name and its parameters."""
-    if isinstance(methods, str) or not has_parts(methods):
+    if isinstance(methods, str) or not is_collection(methods):
         raise InputTypeError(
             must_be("methods", "a list of names, or a dict of names and their parameters", methods)
         )

@@ -76,7 +76,7 @@ NEAR_MEAN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Mattering:
+class RelevantColumns:
     """The columns that matter, and the tests that found them.
 
     Attributes
@@ -99,7 +99,7 @@ class Mattering:
     >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
     >>> data = make_squares(random_state=0)
-    >>> found = columns_that_matter(MemoryTable(data.X), Supervision.from_labels(data.y))
+    >>> found = relevant_columns(MemoryTable(data.X), Supervision.from_labels(data.y))
     >>> found.mask
     array([ True,  True, False, False, False, False])
     >>> found.reason
@@ -153,7 +153,7 @@ class Count:
     predicted: tuple[tuple[int, float, float], ...] = ()
 
 
-def columns_that_matter(table: Table, known: Supervision) -> Mattering:
+def relevant_columns(table: Table, known: Supervision) -> RelevantColumns:
     """Find the columns that are associated with the supervision or with each other.
 
     Parameters
@@ -167,7 +167,7 @@ def columns_that_matter(table: Table, known: Supervision) -> Mattering:
 
     Returns
     -------
-    Mattering
+    RelevantColumns
 
     Examples
     --------
@@ -176,7 +176,7 @@ def columns_that_matter(table: Table, known: Supervision) -> Mattering:
     >>> from graphsieve.table.columns import MemoryTable
     >>> from graphsieve.datasets import make_squares
     >>> table = MemoryTable(make_squares(random_state=0).X)
-    >>> columns_that_matter(table, Supervision.nothing(100)).reason
+    >>> relevant_columns(table, Supervision.nothing(100)).reason
     'No supervision was used. None of 6 columns is associated with the other columns (false discovery rate 5 %).'
     """
     outcome = _outcome(known)
@@ -202,7 +202,7 @@ def count_features(
     known: Supervision,
     order: Any,
     *,
-    mattering: Mattering | None = None,
+    relevant: RelevantColumns | None = None,
     weights: Floats | None = None,
     max_features: int | None = None,
 ) -> Count:
@@ -220,8 +220,8 @@ def count_features(
         The supervision.
     order : array of int
         Column numbers, best first. It may omit columns.
-    mattering : Mattering, optional
-        The result of `columns_that_matter`, if it is already available.
+    relevant : RelevantColumns, optional
+        The result of `relevant_columns`, if it is already available.
     weights : array of shape (n_features,), optional
         The weight of each column in the search. It is used if the relevance test did not determine
         the columns that matter.
@@ -244,7 +244,7 @@ def count_features(
     2
     """
     most = either(None, count(1))("max_features", max_features)
-    found = columns_that_matter(table, known) if mattering is None else mattering
+    found = relevant_columns(table, known) if relevant is None else relevant
     candidates = _checked_order(order, table.n_features)
     candidates = candidates[found.mask[candidates]]
     if not len(candidates):
@@ -279,7 +279,7 @@ def _checked_order(order: Any, n_features: int) -> Integers:
 
 
 def _walked(
-    walk: _Walk, found: Mattering, predicted: tuple[tuple[int, float, float], ...]
+    walk: _Walk, found: RelevantColumns, predicted: tuple[tuple[int, float, float], ...]
 ) -> Count:
     n, rule, sentences = walk.enough(), "explained", [found.reason]
     if found.mask.sum() > 1:
@@ -425,12 +425,12 @@ def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: An
     return np.where(varies, tail, 1.0)
 
 
-def _relevant(table: Table, outcome: _Outcome) -> Mattering:
+def _relevant(table: Table, outcome: _Outcome) -> RelevantColumns:
     p_values = table.take(outcome.rows).evaluated(partial(_relevance_p_values, outcome=outcome))
     testable = ~np.isnan(p_values)
     mask = _discoveries(p_values)
     reason = _associated(mask.sum(), testable.sum(), outcome.name)
-    return Mattering(mask, p_values, "relevance", reason)
+    return RelevantColumns(mask, p_values, "relevance", reason)
 
 
 def _associated(number: int, tested: int, what: str) -> str:
@@ -472,8 +472,8 @@ def _relevance_p_values(block: Block, outcome: _Outcome) -> Floats:
 
 
 def _with_structure(
-    table: Table, known: Supervision, found: Mattering, outcome: _Outcome
-) -> Mattering:
+    table: Table, known: Supervision, found: RelevantColumns, outcome: _Outcome
+) -> RelevantColumns:
     """Add the columns of the structure test to the relevant columns, if they may be needed.
 
     They are not added if nearest neighbours in the relevant columns alone predict as well.
@@ -491,7 +491,7 @@ def _with_structure(
             else f"those associated with other columns were added, which gives {n_both}"
         )
         why = f"With {len(outcome.rows)} known {outcome.kind} the others cannot be ruled out"
-        return Mattering(both, found.p_values, "both", f"{found.reason} {why}, so {added}.")
+        return RelevantColumns(both, found.p_values, "both", f"{found.reason} {why}, so {added}.")
     some = _spread_out(len(target[0]))
     part, values = table.take(target[0][some]), target[1][some]
     gain = _neighbor_errors(part, found.mask, values) - _neighbor_errors(part, both, values)
@@ -501,7 +501,7 @@ def _with_structure(
         f"Nearest neighbours predict {outcome.name} better if columns associated with other "
         f"columns are added, which gives {n_both}."
     )
-    return Mattering(both, found.p_values, "both", f"{found.reason} {why}")
+    return RelevantColumns(both, found.p_values, "both", f"{found.reason} {why}")
 
 
 def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
@@ -524,7 +524,7 @@ def _spread_out(n_rows: int) -> Integers:
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).round().astype(np.int64))
 
 
-def _structured(table: Table, why: str) -> Mattering:
+def _structured(table: Table, why: str) -> RelevantColumns:
     """Find the columns that are associated with the other columns.
 
     The statistic of a column is the sum of its squared rank correlations with all other columns. It
@@ -539,7 +539,7 @@ def _structured(table: Table, why: str) -> Mattering:
             f"{why} {n} samples are too few to test associations between columns, so all "
             f"{(~constant).sum()} columns that vary were considered."
         )
-        return Mattering(~constant, p_values, "untested", reason)
+        return RelevantColumns(~constant, p_values, "untested", reason)
     gram = np.zeros((n, n))
     for ranks in _supported_ranks(part):
         gram += ranks @ ranks.T
@@ -555,7 +555,7 @@ def _structured(table: Table, why: str) -> Mattering:
     )
     mask = _discoveries(p_values)
     found = _associated(mask.sum(), (~constant).sum(), "the other columns")
-    return Mattering(mask, p_values, "structure", f"{why} {found}")
+    return RelevantColumns(mask, p_values, "structure", f"{why} {found}")
 
 
 def _supported_ranks(table: Table) -> Iterator[Floats]:

@@ -19,7 +19,7 @@ from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.messages import keyword, parameter
 from graphsieve._base.parameters import (
     count,
-    has_parts,
+    is_collection,
     must_be,
     nearest,
     one_line,
@@ -178,7 +178,7 @@ def _folds(cv: Any, outcome: NDArray[Any], estimator: Any) -> list[tuple[Integer
     They are determined once, so all sets of features are evaluated on the same folds.
     """
     all_rows = np.arange(len(outcome))
-    if not isinstance(cv, str) and (hasattr(cv, "split") or has_parts(cv)):
+    if not isinstance(cv, str) and (hasattr(cv, "split") or is_collection(cv)):
         return _given_folds(cv, outcome)
     n_folds = count(2, len(outcome))("cv", 5 if cv is None else cv)
     if is_classifier(estimator) and type_of_target(outcome) in ("binary", "multiclass"):

@@ -19,7 +19,7 @@ from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import between, boolean, choice, either, must_be, setting
 from graphsieve._base.progress import Progress
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.scores.method import wanted_count
 from graphsieve.table.any_table import as_table
 from graphsieve.table.centered import ColumnSpace
@@ -91,7 +91,7 @@ class DiversePath:
         return self.gain[self.order[: self.n_selected]]
 
 
-@vanishing
+@ignoring_underflow
 def diverse_selection(
     scores: Any,
     X: Any,
@@ -390,7 +390,7 @@ class Explaining:
             self._compute()
 
     def settle(self, *, all_columns: bool = False) -> None:
-        """Recompute gains whose rounding error could change the order or break a tie.
+        """Recompute gains if their rounding error could change the order or break a tie.
 
         Only columns that may have the largest gain are recomputed, unless `all_columns` is true.
         The rounding error of an updated gain is relative to the column's length at the last

@@ -14,7 +14,7 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import EndedError, InputError, warn
 from graphsieve._base.parameters import boolean, either
 from graphsieve._base.progress import Progress
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.scores.method import check_length, wanted_count
 from graphsieve.search.criteria import Criterion, make_criterion
 from graphsieve.supervision.value import Supervision
@@ -49,7 +49,7 @@ class FloatingPath:
     interrupted: bool = False
 
 
-@vanishing
+@ignoring_underflow
 def floating_selection(
     X: Any,
     y: Any,

@@ -29,8 +29,8 @@ from graphsieve._base.parameters import (
     quoted,
 )
 from graphsieve._base.progress import Progress
-from graphsieve._base.underflow import vanishing
-from graphsieve.scores.choosing import warn_of_poor_knowledge
+from graphsieve._base.underflow import ignoring_underflow
+from graphsieve.scores.choosing import warn_of_weak_supervision
 from graphsieve.scores.method import Method, best_first, check_length, extra_options, wanted_count
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.criteria import make_criterion
@@ -103,7 +103,7 @@ class HybridPath:
     stopped: str
 
 
-@vanishing
+@ignoring_underflow
 def hybrid_selection(
     X: Any,
     y: Any,
@@ -184,7 +184,7 @@ def hybrid_selection(
     wanted = wanted_count(n_features_to_select, table.n_features)
     select = selecting(table, given["base"], wanted, base_options(given["base"], base_params))
     if known.n_labeled > 2:  # Two labels of two classes are single members by necessity.
-        warn_of_poor_knowledge(known, OF_LABELS)
+        warn_of_weak_supervision(known, OF_LABELS)
     return refine(table, known, select, **_refining_options(given)).order
 
 

@@ -17,7 +17,7 @@ from graphsieve._base.errors import InputError, RoundWarnings
 from graphsieve._base.parameters import checked, must_be
 from graphsieve._base.progress import Progress
 from graphsieve._base.threads import one_product_thread
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.scores.method import (
     RULES,
@@ -70,7 +70,7 @@ class IterativePath:
     last: Scored
 
 
-@vanishing
+@ignoring_underflow
 def iterative_ranking(
     X: Any,
     *,

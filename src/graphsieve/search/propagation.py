@@ -31,7 +31,7 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.messages import keyword, parameter
 from graphsieve._base.parameters import count, either, positive, quoted
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.builders import capped_neighbors
 from graphsieve.graphs.neighbors.exact import nearest_neighbors, squared_distances
 from graphsieve.scores.method import check_length
@@ -95,7 +95,7 @@ class _Edges:
     squared: Floats
 
 
-@vanishing
+@ignoring_underflow
 def harmonic_labels(
     X: Any, y: ArrayLike, *, n_neighbors: int | None = None, bandwidth: float | str = "auto"
 ) -> Floats:

@@ -13,7 +13,7 @@ from graphsieve.search.criteria import make_criterion
 from graphsieve.search.floating import float_forward
 from graphsieve.select.preparation import (
     PARAMETERS,
-    all_knowledge,
+    joined_supervision,
     refuse_unusable,
     wanted_features,
 )
@@ -136,7 +136,7 @@ class FloatingSieve(Sieve):
         self._require_supervision(y, supervision)
         table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
-        known = all_knowledge(table, y, supervision, {**given, "method": "mutual_information"})
+        known = joined_supervision(table, y, supervision, {**given, "method": "mutual_information"})
         refuse_unusable(known.kinds, ("labels", "targets"), "the floating search")
         if {"labels", "targets"} <= set(known.kinds):
             raise InputError(

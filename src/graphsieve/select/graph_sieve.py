@@ -14,17 +14,17 @@ from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import checked, setting
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.strategy import recall_of
-from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
+from graphsieve.scores.choosing import choose_method, warn_of_weak_supervision
 from graphsieve.scores.method import warn_of_unscorable
-from graphsieve.search.counting import Count, Mattering, columns_that_matter, count_features
+from graphsieve.search.counting import Count, RelevantColumns, count_features, relevant_columns
 from graphsieve.search.default import select_by_explanation
 from graphsieve.search.diverse import DiversePath, select_diverse
 from graphsieve.select.preparation import (
     DIVERSE,
     PARAMETERS,
-    all_knowledge,
     chosen_method,
     compression,
+    joined_supervision,
     method_options,
     metric_used,
     ranks,
@@ -232,7 +232,7 @@ class GraphSieve(Sieve):
         given = checked(self.get_params(deep=False), PARAMETERS)
         table = as_table(X)
         wanted = _wanted(given, table.n_features)
-        known = all_knowledge(table, y, supervision, given)
+        known = joined_supervision(table, y, supervision, given)
         by_search = given["method"] in ("auto", DIVERSE) and given["redundancy"] in (
             "auto",
             "explain",
@@ -304,10 +304,10 @@ def _by_search(
     name, reason = choose_method(known)
     if name == "laplacian":  # The supervision is empty, or it does not distinguish any samples.
         known = Supervision.nothing(table.n_samples)
-    warn_of_poor_knowledge(known, known.kinds)
+    warn_of_weak_supervision(known, known.kinds)
     scale = scale_used(table, given["scale"])
     scaled = rescaled(table, scale)
-    matter = _mattering(table, known, given)
+    matter = _relevant_columns(table, known, given)
     explained = select_by_explanation(
         table, scaled, known, n_wanted=wanted, allowed=_allowed(matter), progress=given["progress"]
     )
@@ -374,7 +374,7 @@ def _by_score(
     )
     scored = method.core(located if small is None else basis.represented_by(small), told, **options)
     large_is_good = method.large_is_good(options)
-    matter = _mattering(table, known, given)
+    matter = _relevant_columns(table, known, given)
     path = None
     if form is not None:
         weights = weights_by_rank(scored.values, large_is_good=large_is_good)
@@ -410,7 +410,7 @@ def _unscored_last(order: Integers, scores: Floats) -> Integers:
     return order[np.argsort(np.isnan(scores[order]), kind="stable")]
 
 
-def _order(scores: Floats, large_is_good: bool, matter: Mattering | None) -> Integers:
+def _order(scores: Floats, large_is_good: bool, matter: RelevantColumns | None) -> Integers:
     """Order features, best first. For "auto", relevant features come before the others."""
     order = np.argsort(ranks(scores, large_is_good=large_is_good))
     return order if matter is None else order[np.argsort(~matter.mask[order], kind="stable")]
@@ -431,20 +431,22 @@ def _wanted(given: dict[str, Any], n_features: int) -> int:
     return min(wanted, int(most))
 
 
-def _allowed(matter: Mattering | None) -> Booleans | None:
+def _allowed(matter: RelevantColumns | None) -> Booleans | None:
     """Return the candidates: the relevant features, or all (None) if none is significant."""
     return matter.mask if matter is not None and matter.mask.any() else None
 
 
-def _mattering(table: Table, known: Supervision, given: dict[str, Any]) -> Mattering | None:
-    return columns_that_matter(table, known) if given["n_features_to_select"] == "auto" else None
+def _relevant_columns(
+    table: Table, known: Supervision, given: dict[str, Any]
+) -> RelevantColumns | None:
+    return relevant_columns(table, known) if given["n_features_to_select"] == "auto" else None
 
 
 def _count(
     table: Table,
     known: Supervision,
     order: Integers,
-    matter: Mattering | None,
+    matter: RelevantColumns | None,
     given: dict[str, Any],
     *,
     weights: Floats | None = None,
@@ -452,7 +454,7 @@ def _count(
     if matter is None:
         return None
     return count_features(
-        table, known, order, mattering=matter, weights=weights, max_features=given["max_features"]
+        table, known, order, relevant=matter, weights=weights, max_features=given["max_features"]
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from graphsieve._base.errors import InputError
 from graphsieve._base.messages import phrase
 from graphsieve._base.parameters import checked
-from graphsieve.scores.choosing import warn_of_poor_knowledge
+from graphsieve.scores.choosing import warn_of_weak_supervision
 from graphsieve.scores.method import best_first, extra_options
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.hybrid import (
@@ -23,8 +23,8 @@ from graphsieve.search.hybrid import (
 )
 from graphsieve.select.preparation import (
     PARAMETERS,
-    all_knowledge,
     chosen_method,
+    joined_supervision,
     method_options,
     refuse_unusable,
     scale_used,
@@ -172,7 +172,7 @@ class HybridSieve(Sieve):
         table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}
-        known = all_knowledge(table, y, supervision, of_labels)
+        known = joined_supervision(table, y, supervision, of_labels)
         if "labels" not in known.kinds:
             raise InputError(
                 "the hybrid search propagates class labels, but none are known; ",
@@ -218,7 +218,7 @@ class HybridSieve(Sieve):
             refuse_unusable(
                 () if supervision is None else supervision.kinds, OF_LABELS, "base 'floating'"
             )
-            warn_of_poor_knowledge(known, OF_LABELS)
+            warn_of_weak_supervision(known, OF_LABELS)
             return base_options("floating", given["base_params"])
         method, _ = chosen_method(known, supervision, given["base"])
         automatic = {"n_neighbors": "auto", "bandwidth": "auto", "method_params": None}

@@ -14,8 +14,8 @@ from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.iterative import Round, check_method, dropped_per_round, iterate, last_scores
 from graphsieve.select.preparation import (
     PARAMETERS,
-    all_knowledge,
     chosen_method,
+    joined_supervision,
     method_options,
     scale_used,
     selected_count,
@@ -166,7 +166,7 @@ class IterativeSieve(Sieve):
         check_method(METHODS[given["method"]])
         table = table_in_memory(X)
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
-        known = read = all_knowledge(table, y, supervision, given)
+        known = read = joined_supervision(table, y, supervision, given)
         method, reason = chosen_method(known, supervision, given["method"])
         scale = scale_used(table, given["scale"])
         scaled = rescaled(table, scale)

@@ -29,7 +29,7 @@ from graphsieve._base.parameters import (
 from graphsieve.graphs.neighbors.metrics import METRICS, Metric, chosen_metric
 from graphsieve.graphs.neighbors.strategy import searched, way_to_search
 from graphsieve.graphs.prototypes import COMPRESSIONS, Compressed, compressed
-from graphsieve.scores.choosing import choose_method, warn_of_poor_knowledge
+from graphsieve.scores.choosing import choose_method, warn_of_weak_supervision
 from graphsieve.scores.method import Method, best_first, check_length, extra_options, wanted_count
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.diverse import FORMS
@@ -57,7 +57,7 @@ PARAMETERS = {
 }
 
 
-def all_knowledge(
+def joined_supervision(
     table: Table, y: Any, supervision: Supervision | None, given: Mapping[str, Any]
 ) -> Supervision:
     """Return the supervision joined with y.
@@ -100,7 +100,7 @@ def chosen_method(
     """
     name, reason = choose_method(known) if asked == "auto" else (asked, "as requested")
     method = METHODS[name]
-    method.check_knowledge(known)
+    method.check_supervision(known)
     kinds = set(supervision.kinds if supervision is not None else ())
     # "auto" chooses an unsupervised method if the supervision does not distinguish the samples. A
     # warning has then reported this, so the supervision is not refused here.
@@ -114,7 +114,7 @@ def chosen_method(
             f"method {method.name!r} cannot use {unused}; leave them out, or choose a method for "
             f"{everything}: {able}."
         )
-    warn_of_poor_knowledge(known, method.uses)
+    warn_of_weak_supervision(known, method.uses)
     return method, reason
 
 

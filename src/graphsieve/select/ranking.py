@@ -21,9 +21,9 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.atomic_files import json_text, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve._base.messages import parameter
-from graphsieve._base.parameters import count, has_parts, must_be, nearest, quoted
+from graphsieve._base.parameters import count, is_collection, must_be, nearest, quoted
 from graphsieve._base.randomness import seed_number
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.report.figures import draw_ranking
 from graphsieve.report.notebook import fragment
 from graphsieve.report.page import page
@@ -45,7 +45,7 @@ ITERATED = ("iterative", "hybrid")  # searches that give every feature a score
 DEPENDENCIES = ("numpy", "scipy", "scikit-learn")
 
 
-@vanishing
+@ignoring_underflow
 def rank(
     X: Any,
     y: Any = None,
@@ -143,7 +143,7 @@ method_params, compress, n_prototypes, n_jobs, progress
         closest=getattr(sieve, "closest_", None),
         closest_correlation=getattr(sieve, "closest_correlation_", None),
         count_reason=None if count is None else count.reason,
-        known=knowledge_facts(known),
+        known=supervision_facts(known),
         parameters=_parameters(sieve),
         warnings=tuple(warned),
         _portraits=_Portraits(
@@ -216,7 +216,7 @@ def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tupl
     if given is None:
         return found or tuple(f"x{j}" for j in range(n_features))
     listed = given.tolist() if hasattr(given, "tolist") else given
-    if not has_parts(listed) or isinstance(given, str | set | frozenset):  # a set has no order
+    if not is_collection(listed) or isinstance(given, str | set | frozenset):  # a set has no order
         raise InputTypeError(must_be("feature_names", "a sequence of strings", given))
     names = tuple(listed)
     odd = [name for name in names if not isinstance(name, str)]
@@ -239,7 +239,7 @@ def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tupl
     return names
 
 
-def knowledge_facts(known: Supervision) -> dict[str, Any]:
+def supervision_facts(known: Supervision) -> dict[str, Any]:
     """Describe the supervision, for reports."""
     kinds = known.kinds
     try:

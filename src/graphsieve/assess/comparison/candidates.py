@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from graphsieve._base.errors import InputError, InputTypeError, held_back
 from graphsieve._base.messages import parameter
-from graphsieve._base.parameters import has_parts, must_be, nearest, quoted
+from graphsieve._base.parameters import is_collection, must_be, nearest, quoted
 from graphsieve.scores.choosing import choose_method
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
@@ -97,7 +97,7 @@ def named_methods(methods: Any, known: Supervision) -> tuple[str, ...]:
     need.
     """
     listed = [methods] if isinstance(methods, str) else methods
-    if not has_parts(listed):
+    if not is_collection(listed):
         raise InputTypeError(
             must_be("methods", "a list of names, such as ['auto', 'fisher']", methods)
         )

@@ -17,10 +17,10 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned, warn
 from graphsieve._base.messages import Message, keyword, parameter
 from graphsieve._base.parallel import in_parallel
-from graphsieve._base.parameters import count, either, has_parts
+from graphsieve._base.parameters import count, either, is_collection
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.threads import one_thread
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.comparison.candidates import (
     Size,
     default_sizes,
@@ -48,7 +48,7 @@ RANDOM_ORDERS = 5  # random orders per fold; the baseline is their mean
 LARGE_TABLE = 1_000_000  # elements; tables of this size or larger have fewer folds
 
 
-@vanishing
+@ignoring_underflow
 def compare(
     X: Any,
     y: Any = None,
@@ -270,7 +270,7 @@ def _rows_tested(
     Rows with supervision are preferred: they fill at least half of the sample, if there are enough.
     """
     n_samples = len(known)
-    if judge is None or most is None or n_samples <= most or has_parts(folds):
+    if judge is None or most is None or n_samples <= most or is_collection(folds):
         return np.arange(n_samples)
     supervised = known_rows(judge.codes if judge.targets is None else judge.targets)
     supervised[np.concatenate([known.must_link.ravel(), known.cannot_link.ravel()])] = True
@@ -295,7 +295,7 @@ def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) 
     most, why_not = _most_folds(judge)
     if why_not is not None:
         return _Plan(None, 0, (f"There are no curves because {why_not}.",))
-    if has_parts(folds):
+    if is_collection(folds):
         given = list(folds)
         return _Plan(given, len(given), ())
     large = len(judge) * n_features >= LARGE_TABLE

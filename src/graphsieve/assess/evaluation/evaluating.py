@@ -22,7 +22,7 @@ from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, choice, setting
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.threads import one_thread
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.folds import Split, make_splits
 from graphsieve.assess.evaluation.gathering import gathered, give, noted
 from graphsieve.assess.evaluation.hiding import known_count, shown_rows
@@ -40,7 +40,7 @@ from graphsieve.assess.evaluation.selection import Selected, named, named_select
 from graphsieve.supervision.value import Supervision, TargetType
 
 
-@vanishing
+@ignoring_underflow
 def evaluate(
     selectors: Any,
     X: Any,

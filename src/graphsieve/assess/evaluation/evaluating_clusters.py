@@ -16,7 +16,7 @@ from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import boolean, count
 from graphsieve._base.randomness import seed_number
 from graphsieve._base.threads import one_thread
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.clustering import clustered
 from graphsieve.assess.evaluation.evaluating import (
     checked_knowledge,
@@ -36,7 +36,7 @@ LEARNER = "kmeans"
 METRICS = ("accuracy", "nmi")
 
 
-@vanishing
+@ignoring_underflow
 def evaluate_clustering(
     selectors: Any,
     X: Any,

@@ -13,7 +13,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.messages import parameter
-from graphsieve._base.parameters import count, has_parts, must_be, quoted, setting
+from graphsieve._base.parameters import count, is_collection, must_be, quoted, setting
 from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.assess.evaluation.prefixes import known_rows
 
@@ -77,7 +77,7 @@ def _check_number(folds: int, y: NDArray[Any], classes: bool) -> None:
 
 
 def _given_splits(folds: Any, y: NDArray[Any], repeats: int) -> list[Split]:
-    if isinstance(folds, str) or not has_parts(folds):
+    if isinstance(folds, str) or not is_collection(folds):
         raise InputTypeError(
             must_be("folds", "an integer, or pairs of training and test rows", folds)
         )

@@ -14,9 +14,9 @@ from sklearn.utils import _safe_indexing
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import parameter
-from graphsieve._base.parameters import has_parts, must_be, one_line, quoted
+from graphsieve._base.parameters import is_collection, must_be, one_line, quoted
 from graphsieve._base.threads import one_thread
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.learners import check_learner, predictions
 from graphsieve.supervision.parsing import one_dimensional
 from graphsieve.supervision.value import Supervision, TargetType
@@ -27,7 +27,7 @@ from graphsieve.table.containers import column_label
 SMALLEST = 1e-150
 
 
-@vanishing
+@ignoring_underflow
 def score_prefixes(
     order: Any,
     X_train: Any,
@@ -171,7 +171,7 @@ def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> lis
     """
     if isinstance(sizes, Integral) and not isinstance(sizes, bool):
         sizes = [sizes]
-    if isinstance(sizes, str) or not has_parts(sizes):
+    if isinstance(sizes, str) or not is_collection(sizes):
         raise InputTypeError(
             must_be("sizes", "a list of numbers of features, such as [5, 10, 20]", sizes)
         )

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned
 from graphsieve._base.messages import phrase
-from graphsieve._base.parameters import has_parts, must_be, nearest, quoted
+from graphsieve._base.parameters import is_collection, must_be, nearest, quoted
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_order, known_rows
@@ -52,7 +52,7 @@ def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, An
         pairs = list(things.items())
     else:
         # An unfitted forest is iterable, but it is a single item and has no trees yet.
-        single = isinstance(things, str) or hasattr(things, "fit") or not has_parts(things)
+        single = isinstance(things, str) or hasattr(things, "fit") or not is_collection(things)
         pairs = [(name_of(thing), thing) for thing in ([things] if single else things)]
     result: dict[str, Any] = {}
     for name, thing in pairs:

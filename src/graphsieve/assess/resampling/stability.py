@@ -28,7 +28,7 @@ from graphsieve._base.parameters import (
 )
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.threads import one_thread
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.gathering import gathered, give, noted
 from graphsieve.assess.evaluation.prefixes import checked_order
 from graphsieve.assess.evaluation.selection import (
@@ -43,7 +43,7 @@ from graphsieve.assess.resampling.drawing import drawn_rows, partly_hidden
 from graphsieve.assess.resampling.duplicates import groups_of
 from graphsieve.assess.resampling.measures import agreement, share_interval
 from graphsieve.assess.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
-from graphsieve.select.preparation import all_knowledge, wanted_features
+from graphsieve.select.preparation import joined_supervision, wanted_features
 from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
@@ -51,7 +51,7 @@ from graphsieve.table.any_table import table_in_memory
 MOST_RESAMPLES = 10**6
 
 
-@vanishing
+@ignoring_underflow
 def stability(
     selector: Any,
     X: Any,
@@ -133,7 +133,7 @@ def stability(
         "target_type": _target_type(target_type, one),
         "unlabeled": unlabeled,
     }
-    known = all_knowledge(table, y, supervision, reading)
+    known = joined_supervision(table, y, supervision, reading)
     n_resamples = count(2, sensible=MOST_RESAMPLES)("n_resamples", n_resamples)
     fraction, hide = _checked_shares(fraction, hide, known)
     # The small addend prevents rounding errors: 0.29 of 100 samples are 29, not 28.

@@ -55,7 +55,7 @@ def p_values_of(
     bandwidth of None is chosen from the data. The table and the target are not scaled.
     """
     method = METHODS[method_name]
-    method.check_knowledge(known)
+    method.check_supervision(known)
     given = method.defaults | dict(options or {})
     chance = Chance(n_permutations, seed_number(random_state), progress)
     if method.name == "laplacian":

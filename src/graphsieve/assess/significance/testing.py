@@ -9,7 +9,7 @@ from typing import Any
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import boolean, checked, choice, count, either, mapping, positive
-from graphsieve._base.underflow import vanishing
+from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.significance.results import Control, Significance, adjusted_p_values
 from graphsieve.assess.significance.tested_methods import COVERED, p_values_of
 from graphsieve.scores.method import Method, check_length, extra_options, warn_of_unscorable
@@ -35,7 +35,7 @@ PARAMETERS = {
 }
 
 
-@vanishing
+@ignoring_underflow
 def feature_p_values(
     X: Any,
     y: Any = None,
@@ -155,7 +155,7 @@ def feature_p_values(
     table = table_in_memory(X)
     known = _what_is_known(table, y, supervision, target_type, unlabeled)
     chosen = METHODS[_by_what_is_known(known) if given["method"] == "auto" else given["method"]]
-    chosen.check_knowledge(known)
+    chosen.check_supervision(known)
     _refuse_unused(chosen, supervision)
     if not chosen.reads_neighbors and given["scale"] not in ("standard", None):
         raise InputError(

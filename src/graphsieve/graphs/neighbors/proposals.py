@@ -13,7 +13,7 @@ let the rows x have p columns and be centred, and let N = |x|² be the squared n
 `share` is the sum of these factors, including terms of higher order. If the norms are reduced by
 this share beforehand, each computed distance becomes a lower bound. Adding twice the share of both
 norms gives an upper bound. The bounds depend only on the two rows of a pair, so an outlier affects
-only its own pairs. `vanishing` bounds the errors from underflow.
+only its own pairs. `ignoring_underflow` bounds the errors from underflow.
 
 For very few columns, a k-d tree is faster. It computes distances from differences, which are exact
 up to their last bits.
@@ -96,7 +96,7 @@ class Points(ABC):
     """Rows prepared for products, with their squared norms and error bounds.
 
     The error of a squared distance is at most `share` times the sum of both squared norms, plus
-    `vanishing` for underflow.
+    `ignoring_underflow` for underflow.
     """
 
     def __init__(self, kind: Real, n_terms: int, n_parts: int = 1) -> None:

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError
-from graphsieve.table.stored.engines import Errand, Kept, engine_of
+from graphsieve.table.stored.engines import GroupTask, WorkerState, engine_of
 from graphsieve.table.stored.pieces import ROWS_HELD, Group, Stored, Work
 from graphsieve.table.stored.tasks import (
-    Manner,
+    JoinOptions,
     Place,
     columns_of,
     count_entries,
@@ -45,7 +45,7 @@ class Distributed(Stored):
         self.itemsize = max(4, np.dtype(array.dtype).itemsize)
         self._borders = tuple(np.cumsum([0, *sizes]) for sizes in array.chunks)
         self._blocks = array.to_delayed()
-        self._kept = Kept()
+        self._kept = WorkerState()
         engine = engine_of(array, self._kept)
         self.at_once, self.beside = engine.at_once, engine.beside
         self.is_sparse, self.density = self._kind()
@@ -85,14 +85,14 @@ class Distributed(Stored):
         shared: tuple[Any, ...],
     ) -> Iterator[Any]:
         engine, name = engine_of(self._array, self._kept), name_of(work, shared)
-        manner = Manner(axis, self.is_sparse, engine.threads)
+        options = JoinOptions(axis, self.is_sparse, engine.threads)
         for start in range(0, len(groups), engine.wave):
             here = range(start, min(start + engine.wave, len(groups)))
-            errands = [
-                Errand(self._parts(groups[place], axis), tuple(part[place] for part in given))
+            group_tasks = [
+                GroupTask(self._parts(groups[place], axis), tuple(part[place] for part in given))
                 for place in here
             ]
-            yield from received(engine.run(name, errands, manner, work, shared))
+            yield from received(engine.run(name, group_tasks, options, work, shared))
 
     def _parts(self, group: Group, axis: int) -> list[list[tuple[Any, Place]]]:
         """Return the parts of blocks that contain some rows or columns."""
@@ -138,10 +138,14 @@ class Distributed(Stored):
             (self._blocks[place], Place(self._block_shape(*place), None, None)) for place in places
         ]
         engine = engine_of(self._array, self._kept)
-        errands = [Errand([[block]], ()) for block in (blocks[:1] if only_first else blocks)]
+        group_tasks = [GroupTask([[block]], ()) for block in (blocks[:1] if only_first else blocks)]
         return received(
             engine.run(
-                name_of(count_entries), errands, Manner(0, None, engine.threads), count_entries, ()
+                name_of(count_entries),
+                group_tasks,
+                JoinOptions(0, None, engine.threads),
+                count_entries,
+                (),
             )
         )
 

@@ -24,7 +24,15 @@ from numpy.typing import NDArray
 
 from graphsieve._base.errors import LostProcessError
 from graphsieve.table.stored.pieces import Work, reading
-from graphsieve.table.stored.tasks import Manner, Outcome, Place, cut, packed, worked, worked_afar
+from graphsieve.table.stored.tasks import (
+    JoinOptions,
+    Outcome,
+    Place,
+    cut,
+    packed,
+    worked,
+    worked_afar,
+)
 
 # Groups that are requested for each group in progress, so that the next one is ready in time
 GROUPS_BEFORE = 2
@@ -36,7 +44,7 @@ LOST = (
 
 
 @dataclass(frozen=True)
-class Errand:
+class GroupTask:
     """The parts of blocks for one group, by rows of blocks, and the arguments of the group."""
 
     parts: list[list[tuple[Any, Place]]]
@@ -44,14 +52,14 @@ class Errand:
 
 
 class Engine(ABC):
-    """Base class of engines, which run errands.
+    """Base class of engines, which run group_tasks.
 
     Attributes
     ----------
     at_once : int
-        Number of errands that run at the same time.
+        Number of group_tasks that run at the same time.
     beside : int
-        Number of these errands that share the memory of one process.
+        Number of these group_tasks that share the memory of one process.
     """
 
     at_once: int
@@ -61,28 +69,28 @@ class Engine(ABC):
     def run(
         self,
         name: str,
-        errands: Sequence[Errand],
-        manner: Manner,
+        group_tasks: Sequence[GroupTask],
+        options: JoinOptions,
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
-        """Return the outcome of each errand."""
+        """Return the outcome of each group_task."""
 
     @property
     def wave(self) -> int:
-        """Number of errands that are submitted together.
+        """Number of group_tasks that are submitted together.
 
-        Submitting all errands would load the whole table.
+        Submitting all group_tasks would load the whole table.
         """
         return GROUPS_BEFORE * self.at_once
 
     @property
     def threads(self) -> int | None:
-        """Number of errands that share the cores, or None if an errand may use all of them."""
+        """Number of group_tasks that share the cores, or None if an group_task may use all of them."""
         return self.beside if self.beside > 1 else None
 
 
-class Here(Engine):
+class LocalThreads(Engine):
     """Threads of this process, or only the thread of the caller."""
 
     def __init__(self, n_threads: int) -> None:
@@ -91,36 +99,38 @@ class Here(Engine):
     def run(
         self,
         name: str,
-        errands: Sequence[Errand],
-        manner: Manner,
+        group_tasks: Sequence[GroupTask],
+        options: JoinOptions,
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
         name = _unique(name)
-        calls = [_Call(manner, work, errand.given, shared) for errand in errands]
+        calls = [_Call(options, work, group_task.given, shared) for group_task in group_tasks]
         return _computed(
             [
                 _task(call, name, place, parts)
-                for place, (call, parts) in enumerate(zip(calls, _all_cut(errands), strict=True))
+                for place, (call, parts) in enumerate(
+                    zip(calls, _all_cut(group_tasks), strict=True)
+                )
             ]
         )
 
 
-class Apart(Engine):
+class LocalProcesses(Engine):
     """Processes on this machine.
 
     All data between them pass through this process, so each process computes its own blocks.
     """
 
-    def __init__(self, n_processes: int, kept: Kept) -> None:
+    def __init__(self, n_processes: int, kept: WorkerState) -> None:
         self.at_once, self.beside = n_processes, 1
         self._kept = kept
 
     def run(
         self,
         name: str,
-        errands: Sequence[Errand],
-        manner: Manner,
+        group_tasks: Sequence[GroupTask],
+        options: JoinOptions,
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
@@ -129,9 +139,11 @@ class Apart(Engine):
 
         name = _unique(name)
         tasks = []
-        for place, (errand, parts) in enumerate(zip(errands, _all_cut(errands), strict=True)):
+        for place, (group_task, parts) in enumerate(
+            zip(group_tasks, _all_cut(group_tasks), strict=True)
+        ):
             needed = dask.optimize(parts)[0]  # keeps only the blocks of this group
-            packet = cloudpickle.dumps((needed, _Call(manner, work, errand.given, shared)))
+            packet = cloudpickle.dumps((needed, _Call(options, work, group_task.given, shared)))
             tasks.append(_task(_compute_and_call, name, place, packet))
         pool = self._kept.pool(self.at_once)
         try:
@@ -151,7 +163,7 @@ class Cluster(Engine):
     Large arrays are sent once, and again only if all workers that hold them are lost.
     """
 
-    def __init__(self, client: Any, kept: Kept) -> None:
+    def __init__(self, client: Any, kept: WorkerState) -> None:
         threads = list(client.nthreads().values()) or [1]
         self.at_once, self.beside = sum(threads), max(threads)
         self._client, self._kept = client, kept
@@ -159,15 +171,15 @@ class Cluster(Engine):
     def run(
         self,
         name: str,
-        errands: Sequence[Errand],
-        manner: Manner,
+        group_tasks: Sequence[GroupTask],
+        options: JoinOptions,
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
         lost = _lost_worker_errors()
         for _ in range(TRIES):
             try:
-                return self._run(name, errands, manner, work, shared)
+                return self._run(name, group_tasks, options, work, shared)
             except lost as error:
                 self._kept.forget()
                 last = error
@@ -176,20 +188,22 @@ class Cluster(Engine):
     def _run(
         self,
         name: str,
-        errands: Sequence[Errand],
-        manner: Manner,
+        group_tasks: Sequence[GroupTask],
+        options: JoinOptions,
         work: Work,
         shared: tuple[Any, ...],
     ) -> list[Outcome]:
         name = _unique(name)
         common, arrays = packed((work, shared))
         common_futures = self._kept.broadcast(self._client, arrays)
-        own = [packed(errand.given) for errand in errands]
+        own = [packed(group_task.given) for group_task in group_tasks]
         own_futures = iter(
             self._kept.scattered(self._client, [array for _, arrays in own for array in arrays])
         )
         tasks = []
-        for place, (parts, (packet, arrays)) in enumerate(zip(_all_cut(errands), own, strict=True)):
+        for place, (parts, (packet, arrays)) in enumerate(
+            zip(_all_cut(group_tasks), own, strict=True)
+        ):
             futures = [*common_futures, *(next(own_futures) for _ in arrays)]
             tasks.append(
                 _task(
@@ -197,7 +211,7 @@ class Cluster(Engine):
                     name,
                     place,
                     parts,
-                    manner,
+                    options,
                     (common, packet),
                     len(common_futures),
                     *futures,
@@ -206,7 +220,7 @@ class Cluster(Engine):
         return _computed(tasks)
 
 
-class Kept:
+class WorkerState:
     """State that is kept between calls: arrays on the workers, and a pool of processes.
 
     An array stays on the workers as long as it exists in this process and does not change. Without
@@ -276,7 +290,7 @@ class Kept:
             pool.shutdown()
 
     def __reduce__(self) -> Any:
-        return Kept, ()
+        return WorkerState, ()
 
     def _is_there(self, array: NDArray[Any], digest: bytes) -> bool:
         known = self._known.get(id(array))
@@ -288,7 +302,7 @@ class Kept:
         )
 
 
-def engine_of(array: Any, kept: Kept) -> Engine:
+def engine_of(array: Any, kept: WorkerState) -> Engine:
     """Return the engine for the scheduler that Dask would currently use for this array."""
     import dask  # noqa: PLC0415 - only needed for Dask arrays
     from dask import local, multiprocessing  # noqa: PLC0415
@@ -299,11 +313,13 @@ def engine_of(array: Any, kept: Kept) -> Engine:
     if client is not None and hasattr(client, "scatter"):
         return Cluster(client, kept)
     if get in (local.get_sync, dask.get):
-        return Here(1)
+        return LocalThreads(1)
     n_workers = max(
         1, int(dask.config.get("num_workers", None) or getattr(dask.system, "CPU_COUNT", 1))
     )
-    return Apart(n_workers, kept) if get is multiprocessing.get else Here(n_workers)
+    return (
+        LocalProcesses(n_workers, kept) if get is multiprocessing.get else LocalThreads(n_workers)
+    )
 
 
 class _Call:
@@ -313,9 +329,9 @@ class _Call:
     """
 
     def __init__(
-        self, manner: Manner, work: Work, given: tuple[Any, ...], shared: tuple[Any, ...]
+        self, options: JoinOptions, work: Work, given: tuple[Any, ...], shared: tuple[Any, ...]
     ) -> None:
-        self._manner, self._work, self._given, self._shared = manner, work, given, shared
+        self._manner, self._work, self._given, self._shared = options, work, given, shared
 
     def __call__(self, parts: list[list[Any]]) -> Outcome:
         return worked(parts, self._manner, self._work, self._given, self._shared)
@@ -331,12 +347,12 @@ def _compute_and_call(packet: bytes) -> Outcome:
     return outcome
 
 
-def _all_cut(errands: Sequence[Errand]) -> list[list[list[Any]]]:
-    """Return the tasks that cut the parts of each errand from the blocks."""
+def _all_cut(group_tasks: Sequence[GroupTask]) -> list[list[list[Any]]]:
+    """Return the tasks that cut the parts of each group_task from the blocks."""
     name, place = _unique("graphsieve-cut"), count()
     return [
-        [[_task(cut, name, next(place), *part) for part in row] for row in errand.parts]
-        for errand in errands
+        [[_task(cut, name, next(place), *part) for part in row] for row in group_task.parts]
+        for group_task in group_tasks
     ]
 
 
@@ -390,7 +406,7 @@ def _digest(array: NDArray[Any]) -> bytes:
     return found.digest()
 
 
-def _dropped(sent: weakref.ref[Kept], place: int, _: Any) -> None:
+def _dropped(sent: weakref.ref[WorkerState], place: int, _: Any) -> None:
     keeper = sent()
     if keeper is not None:
         keeper.drop(place)

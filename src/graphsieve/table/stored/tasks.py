@@ -42,7 +42,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Manner:
+class JoinOptions:
     """Options of how pieces are joined and processed."""
 
     axis: int  # axis of the groups: 0 for rows, 1 for columns
@@ -112,7 +112,11 @@ def check_block(block: Any, shape: tuple[int, int]) -> None:
 
 
 def worked(
-    parts: list[list[Any]], manner: Manner, work: Work, given: Sequence[Any], shared: Sequence[Any]
+    parts: list[list[Any]],
+    options: JoinOptions,
+    work: Work,
+    given: Sequence[Any],
+    shared: Sequence[Any],
 ) -> Outcome:
     """Return the outcome of a function for one group.
 
@@ -121,22 +125,22 @@ def worked(
     refused = next((part for row in parts for part in row if isinstance(part, Outcome)), None)
     if refused is not None:
         return refused
-    jobs = None if manner.threads is None else max(1, cores() // manner.threads)
+    jobs = None if options.threads is None else max(1, cores() // options.threads)
     with held_back() as warned, at_most_jobs(jobs):
         try:
-            return Outcome(work(joined(parts, manner), *given, *shared), warned=warned)
+            return Outcome(work(joined(parts, options), *given, *shared), warned=warned)
         except Exception as error:
             if not isinstance(error, InputError):  # A bug: keep the traceback of this worker.
                 error.add_note(traceback.format_exc())
             return Outcome(refused=error)
 
 
-def joined(parts: list[list[Any]], manner: Manner) -> Any:
+def joined(parts: list[list[Any]], options: JoinOptions) -> Any:
     """Return the parts as one piece of a supported type, which must not be modified."""
-    if manner.is_sparse is None:
+    if options.is_sparse is None:
         return parts[0][0]
-    if manner.is_sparse:
-        wanted = "csr" if manner.axis == 0 else "csc"
+    if options.is_sparse:
+        wanted = "csr" if options.axis == 0 else "csc"
         compressed = [
             [part if sp.issparse(part) else sp.csr_array(part) for part in row] for row in parts
         ]
@@ -145,7 +149,7 @@ def joined(parts: list[list[Any]], manner: Manner) -> Any:
             if len(parts) * len(parts[0]) > 1
             else compressed[0][0]
         )
-        return usual(sp.csr_array(piece) if manner.axis == 0 else sp.csc_array(piece))
+        return usual(sp.csr_array(piece) if options.axis == 0 else sp.csc_array(piece))
     dense = [
         [part.toarray() if sp.issparse(part) else np.asarray(part) for part in row] for row in parts
     ]
@@ -216,7 +220,7 @@ def unpacked(packet: bytes, arrays: Sequence[NDArray[Any]]) -> Any:
 
 def worked_afar(
     parts: list[list[Any]],
-    manner: Manner,
+    options: JoinOptions,
     packets: tuple[bytes, bytes],
     n_shared: int,
     *arrays: Any,
@@ -226,7 +230,7 @@ def worked_afar(
     The first `n_shared` arrays are common to all groups, and the others belong to this group.
     """
     work, shared = unpacked(packets[0], arrays[:n_shared])
-    return worked(parts, manner, work, unpacked(packets[1], arrays[n_shared:]), shared)
+    return worked(parts, options, work, unpacked(packets[1], arrays[n_shared:]), shared)
 
 
 def _packer(buffer: io.BytesIO, arrays: list[NDArray[Any]]) -> Any:
