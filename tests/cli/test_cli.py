@@ -160,7 +160,7 @@ def test_wine_with_few_labels(folder):
     assert "wine.csv: 178 rows, 14 columns, 13 of them features" in answer.err
     assert "3 classes ('class 0', 'class 1', 'class 2'), known for 9 of 178 rows" in answer.err
     assert answer.document["count_reason"] == expected.count_reason
-    assert "<title>Which columns of wine.csv matter</title>" in Path("wine.html").read_text()
+    assert "<title>Columns of wine.csv that matter</title>" in Path("wine.html").read_text()
 
 
 def test_spectra_with_a_partly_unknown_target(run):

@@ -1572,7 +1572,7 @@ def test_row_189_and_190_names_are_data(run, command):
     assert answer.code == 0, answer.err
     content = Path("out.html").read_text()
     page = Elements(content)
-    assert page.title == "Which columns of t.csv matter"
+    assert page.title == "Columns of t.csv that matter"
     assert not {"img", "iframe", "object", "embed", "base", "form"} & {
         tag for tag, _ in page.elements
     }
