@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -46,6 +47,7 @@ LEGEND = (
     "seconds: median time of a selection.",
 )
 
+WIDTH = 100  # columns of the prose
 Summary = dict[str, Any]  # The values of one run, ready for JSON.
 
 
@@ -62,7 +64,7 @@ def report(
         [_cell(key, cell, markdown) for key, cell in summary.grid(mine).items()] if detail else []
     )
     parts = text_of(summarised(mine, settings), markdown=markdown, details=details)
-    return "\n\n".join([*parts, "\n".join(LEGEND)])
+    return "\n\n".join([*parts, "\n".join(textwrap.fill(line, WIDTH) for line in LEGEND)])
 
 
 # --- Values
@@ -153,12 +155,12 @@ def text_of(run: Summary, *, markdown: bool, details: Sequence[str] = ()) -> lis
         f" × {settings['repeats']}" if settings["repeats"] > 1 else ""
     )
     parts = [
-        f"{run['sets']} data sets with at most {settings['rows']} rows, {times}.",
+        f"{_count(run['sets'], 'data set')} with at most {settings['rows']} rows, {times}.",
         *(_block_text(block, markdown) for block in run["blocks"]),
         *details,
     ]
     if run["not_run"]:
-        parts.append(f"Not run: {', '.join(run['not_run'])}.")
+        parts.append(textwrap.fill(f"Not run: {', '.join(run['not_run'])}.", WIDTH))
     if run["failures"]:
         bullet = "- " if markdown else "  "
         lines = [
