@@ -1,12 +1,12 @@
-"""Where the searches help and where they do not: iterative, hybrid and floating selection, harmonic
-labels, compression.
+"""Evaluate the searches: iterative, hybrid and floating selection, harmonic labels, compression.
 
 Usage: OMP_NUM_THREADS=1 python examples/searches.py [docs/searches.png]
 
-Prints one table per question, with standard errors, random columns and all columns beside every
-accuracy; draws one picture if a file is named. Everything is seeded. Real tables come from
-scikit-learn, and from ../shared/data where that folder is; what is absent is left out and named.
-Takes about two minutes. docs/searches.md shows the output and says what to make of it.
+The script prints one table per question. Accuracies come with standard errors and are compared with
+random columns and all columns. It draws one figure if a file is given. Everything is seeded. Real
+tables come from scikit-learn, and from the folder ../shared/data if it exists. Missing tables are
+reported and left out. The script takes about two minutes. docs/searches.md shows and explains the
+output.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ FOLDS, SIZES, RANDOM_DRAWS = 10, range(5, 11), 5
 HYBRID_CASES = {"wine": (9, 60, 4, 40), "digits": (30, 300, 10, 20), "leukemia": (8, 20, 10, 40)}
 FLOATING_CASES = {"wine": (3, 20), "digits": (10, 5)}  # features to select, splits
 SYNTHETIC_SAMPLES, SYNTHETIC_COLUMNS, COMPRESSION_RUNS = 20_000, 50, 3
-# The plain scores that searches are compared with: on the scale of the searches themselves, and by
-# their distances.
+# The plain scores use the scale and the metric of the searches, for a fair comparison.
 SAME_SCALE: dict[str, Any] = {"scale": "standard", "metric": "euclidean"}
 NAVY, TEAL, LIME, GREY = "#253494", "#41b6c4", "#a1dab4", "0.6"
 
 
-# ---- data, measures, tables
+# ---- Data, accuracy, tables
 
 
 def load(name: str) -> tuple[Any, Any] | None:
-    """A table without rows that lack values; None where it is not to be had."""
+    """Return a table without its incomplete rows, or None if it is not available."""
     bundled = {"wine": load_wine, "digits": load_digits}
     if name in bundled:
         return bundled[name](return_X_y=True)
     if not (SHARED / f"{name}.npz").exists():
-        print(f"  ({name} left out: no {name}.npz in {SHARED})")
+        print(f"  ({name} is left out: there is no {name}.npz in {SHARED})")
         return None
     with np.load(SHARED / f"{name}.npz", allow_pickle=False) as file:
         X, y = file["X"].astype(np.float64), file["y"]
-    whole = ~np.isnan(X).any(axis=1)
-    return X[whole], y[whole]
+    complete = ~np.isnan(X).any(axis=1)
+    return X[complete], y[complete]
 
 
 def scaled(train: Any, *others: Any, how: str = "standard") -> list[Any]:
-    """All tables with the scale of the first: deviation 1, or values from 0 to 1; constant
-    columns become 0.
+    """Scale all tables by the first: to a standard deviation of 1, or to the range 0 to 1.
+
+    Constant columns become 0.
     """
     shift = train.mean(axis=0) if how == "standard" else train.min(axis=0)
     scale = train.std(axis=0) if how == "standard" else np.ptp(train, axis=0)
@@ -74,7 +74,7 @@ def scaled(train: Any, *others: Any, how: str = "standard") -> list[Any]:
 
 
 def nearest(A: Any, labels: Any, B: Any, truth: Any) -> float:
-    """Accuracy of the one nearest neighbour, in percent."""
+    """Return the accuracy of the nearest neighbour in percent."""
     return 100 * float((labels[cdist(B, A, "sqeuclidean").argmin(axis=1)] == truth).mean())
 
 
@@ -83,7 +83,10 @@ def naive_bayes(A: Any, labels: Any, B: Any, truth: Any) -> float:
 
 
 def mean_and_error(values: Iterable[float], independent: int | None = None) -> tuple[float, float]:
-    """The mean and its standard error, as if only so many of the values were independent."""
+    """Return the mean and its standard error.
+
+    `independent` is the number of independent values, if it is smaller than their number.
+    """
     found = np.array(list(values))
     return float(found.mean()), float(found.std(ddof=1) / np.sqrt(independent or len(found)))
 
@@ -108,12 +111,13 @@ def show(header: list[str], rows: list[list[str]]) -> None:
     print(flush=True)
 
 
-# ---- iterating: where it helps
+# ---- Iteration: where it helps
 
 
 def clustered(seed: int, separation: float) -> Any:
-    """A few columns that follow clusters, their centres `separation` deviations apart in the
-    mean square, then noise.
+    """Return a few columns that depend on clusters, followed by noise columns.
+
+    The cluster centres have a standard deviation of `separation`.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N_CLUSTERED, N_RELEVANT + N_NOISE))
@@ -123,13 +127,14 @@ def clustered(seed: int, separation: float) -> Any:
 
 
 def found_share(sieve: Any, X: Any) -> float:
-    """Percent of the relevant columns among as many selected."""
+    """Return the percentage of relevant columns among the same number of selected columns."""
     return 100 * float((sieve.fit(X).get_support(indices=True) < N_RELEVANT).mean())
 
 
 def even_separation() -> float:
-    """The separation at which the plain Laplacian score finds about half, on tables that are not
-    used again.
+    """Return the separation at which the plain Laplacian score finds about half of the columns.
+
+    The tables of this search are not used again.
     """
     plain = GraphSieve("laplacian", n_features_to_select=N_RELEVANT, **SAME_SCALE)
     grid = np.arange(0.5, 3.01, 0.25)
@@ -141,7 +146,10 @@ def even_separation() -> float:
 
 
 def kept_noise_variance(sieve: Any, X: Any) -> float:
-    """The variance of the selected noise columns, beside that of all noise, scaled to 0 to 1."""
+    """Return the variance of the selected noise columns relative to that of all noise columns.
+
+    The columns are scaled to the range 0 to 1.
+    """
     kept = sieve.fit(X).get_support()[N_RELEVANT:]
     variances = scaled(X, how="minmax")[0].var(axis=0)[N_RELEVANT:]
     return float(variances[kept].mean() / variances.mean())
@@ -151,15 +159,15 @@ def iterating_among_noise() -> dict[str, Any]:
     middle = even_separation()
     separations = (middle / 2, middle, 1.5 * middle)
     size = (
-        f"{N_RELEVANT} columns follow {N_CLUSTERS} clusters, {N_NOISE} are noise, {N_CLUSTERED} "
+        f"{N_RELEVANT} columns depend on {N_CLUSTERS} clusters, {N_NOISE} are noise, {N_CLUSTERED} "
         "samples"
     )
-    print(f"1. Iterating among noise: {size}.")
+    print(f"1. Iteration with noise columns: {size}.")
     print(
-        f"   Percent of the {N_RELEVANT} among the best {N_RELEVANT}, {NOISE_RUNS} tables. The "
-        "plain score, deviation 1, found"
+        f"   Percentage of the {N_RELEVANT} relevant columns among the best {N_RELEVANT}, "
+        f"{NOISE_RUNS} tables. The plain score on standardised"
     )
-    print(f"   about half at separation {middle:g}, by a grid on other tables.\n")
+    print(f"   columns finds about half at separation {middle:g} (grid search on other tables).\n")
     found: dict[str, Any] = {}
     for title, options in (("defaults", {}), ("0 to 1", {"scale": "minmax", "bandwidth": 1.0})):
         given = {"n_features_to_select": N_RELEVANT, **options}
@@ -179,8 +187,8 @@ def iterating_among_noise() -> dict[str, Any]:
             for name, sieve in ways.items()
         }
     print(
-        "  defaults (of the search): deviation 1, automatic bandwidth; 0 to 1: columns scaled so, "
-        "bandwidth 1"
+        "  defaults: standardised columns, automatic bandwidth; 0 to 1: columns scaled to this "
+        "range, bandwidth 1"
     )
     rows = [
         [name, *(cell(values) for shares in found.values() for values in shares[name])]
@@ -201,8 +209,8 @@ def iterating_among_noise() -> dict[str, Any]:
     show(["separation", *(f"{title}, {s:.3g}" for title in found for s in separations)], rows)
     ten = {"n_features_to_select": 2 * N_RELEVANT, "scale": "minmax", "bandwidth": 1.0}
     print(
-        f"  noise among the best {2 * N_RELEVANT}, scaled to 0 to 1, separation {middle:g}: its "
-        "variance beside that of all noise"
+        f"  noise columns among the best {2 * N_RELEVANT}, scaled to 0 to 1, separation "
+        f"{middle:g}: variance relative to that of all noise columns"
     )
     rows = [
         [
@@ -217,16 +225,17 @@ def iterating_among_noise() -> dict[str, Any]:
             ("IterativeLS-1, step 1", IterativeSieve(**ten)),
         )
     ]
-    show(["", "times"], rows)
+    show(["", "ratio"], rows)
     return {"separations": separations, **found}
 
 
-# ---- iterating: where it does not
+# ---- Iteration: where it does not help
 
 
 def fold_accuracies(X: Any, y: Any, repeats: int, how: str) -> dict[str, list[float]]:
-    """For each fold, the mean accuracy over the best 5 to 10 columns, chosen and scaled on the
-    training part.
+    """Return, for each fold, the mean accuracy over the best 5 to 10 columns.
+
+    The columns are selected and scaled on the training part.
     """
     found: dict[str, list[float]] = {}
     rng = np.random.default_rng(0)
@@ -271,12 +280,12 @@ def fold_accuracies(X: Any, y: Any, repeats: int, how: str) -> dict[str, list[fl
 
 def iterating_on_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
     print(
-        "2. Iterating on real tables: percent right by the nearest neighbour, mean over the best 5 "
-        "to 10 columns; 10 folds, twice"
+        "2. Iteration on real tables: 1-NN accuracy in percent, mean over the best 5 to 10 "
+        "columns; 10 folds, twice"
     )
     print(
-        "   (digits once); columns scaled and chosen on the training part. Errors are those of 10 "
-        "folds.\n"
+        "   (digits once). Columns are scaled and selected on the training part. Standard errors "
+        "are those of 10 folds.\n"
     )
     tables = {
         name: load(name) for name in ("wine", "ionosphere", "wpbc", "dermatology", "zoo", "digits")
@@ -284,14 +293,14 @@ def iterating_on_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for title, how in (
         ("columns scaled to 0 to 1, bandwidth 1", "minmax"),
-        ("defaults of the search: deviation 1, automatic bandwidth", "standard"),
+        ("defaults of the search: standardised columns, automatic bandwidth", "standard"),
     ):
         rows, found[how] = [], {}
         for name, data in tables.items():
             if data is None:
                 continue
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # zoo has a class of four
+                warnings.simplefilter("ignore", UserWarning)  # zoo has a class of four samples
                 by = found[how][name] = fold_accuracies(*data, 1 if name == "digits" else 2, how)
             gains = [np.subtract(by["IterativeLS"], by[other]) for other in ("Laplacian", "random")]
             cells = [cell(values, independent=FOLDS) for values in by.values()]
@@ -303,11 +312,11 @@ def iterating_on_tables() -> dict[str, dict[str, dict[str, list[float]]]]:
     return found
 
 
-# ---- hybrid
+# ---- Hybrid selection
 
 
 def draw_split(y: Any, n_labeled: int, n_unlabeled: int, rng: Any) -> tuple[Any, Any, Any]:
-    """Labelled samples in which every class occurs, unlabelled ones, and the rest."""
+    """Split into labelled samples of all classes, unlabelled samples, and the rest."""
     while True:
         order = rng.permutation(len(y))
         parts = np.split(order, [n_labeled, n_labeled + n_unlabeled])
@@ -316,8 +325,9 @@ def draw_split(y: Any, n_labeled: int, n_unlabeled: int, rng: Any) -> tuple[Any,
 
 
 def carried(sieve: HybridSieve, truth: Any) -> tuple[float, float]:
-    """Of the labels that were carried in the chosen round: percent right, and percent of
-    confidence.
+    """Return the accuracy and the confidence of the propagated labels of the selected round.
+
+    Both are percentages.
     """
     chosen = sieve.path_[sieve.round_]
     return 100 * float(
@@ -328,8 +338,8 @@ def carried(sieve: HybridSieve, truth: Any) -> tuple[float, float]:
 def hybrid_run(
     X: Any, y: Any, case: tuple[int, int, int, int], rng: Any
 ) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """Accuracies by way of selection; share and confidence of carried labels by base; the
-    harmonic solution in two ways.
+    """Return accuracies by selector, accuracy and confidence of propagated labels by base, and a
+    comparison of two harmonic solutions.
     """
     labeled, unlabeled, held_out = draw_split(y, *case[:2], rng)
     seen = np.concatenate([labeled, unlabeled])
@@ -368,15 +378,15 @@ def hybrid_run(
 
 
 def textbook(rows: Any, few: Any) -> tuple[bool, float]:
-    """Whether (I − P_uu)⁻¹ P_ul Y gives probabilities, to 1e-6; and percent of the labels that
-    differ from the exact ones.
+    """Return whether (I − P_uu)⁻¹ P_ul Y gives probabilities, to a tolerance of 1e-6, and the
+    percentage of labels that differ from the exact ones.
     """
     exact = propagate(
         MemoryTable(rows), Supervision.from_labels(few), n_neighbors=None, bandwidth=None
     )
     exponents = -cdist(rows, rows, "sqeuclidean") / exact.bandwidth
     np.fill_diagonal(exponents, -np.inf)
-    P = np.exp(exponents - exponents.max(axis=1, keepdims=True))  # no row underflows
+    P = np.exp(exponents - exponents.max(axis=1, keepdims=True))  # No row underflows.
     P /= P.sum(axis=1, keepdims=True)
     u, known = few < 0, few >= 0
     Y = (few[known, None] == np.unique(few[known])).astype(np.float64)
@@ -390,8 +400,8 @@ def textbook(rows: Any, few: Any) -> tuple[bool, float]:
 
 def hybrid_tables() -> dict[str, Any]:
     print(
-        "3. Hybrid selection: few labels, some unlabelled samples; accuracy on all others in "
-        "percent, trained on the labelled.\n"
+        "3. Hybrid selection with few labelled and some unlabelled samples: accuracy in percent on "
+        "all other samples, after training on the labelled ones.\n"
     )
     found: dict[str, Any] = {}
     for name, case in HYBRID_CASES.items():
@@ -431,8 +441,8 @@ def hybrid_tables() -> dict[str, Any]:
         )
     show(header, rows)
     print(
-        "  carried labels in the chosen round: percent right, and percent of confidence that they "
-        "claimed"
+        "  propagated labels in the selected round: accuracy in percent, and their estimated "
+        "confidence in percent"
     )
     bases = ("fisher", "floating")
     labels = {
@@ -441,15 +451,15 @@ def hybrid_tables() -> dict[str, Any]:
     }
     rows = [
         [
-            ("right", "claimed")[column],
+            ("accuracy", "confidence")[column],
             *(cell(labels[name][base][:, column]) for name in found for base in bases),
         ]
         for column in (0, 1)
     ]
     show(["hybrid of", *(f"{name} {base}" for name in found for base in bases)], rows)
     print(
-        "4. Harmonic labels by the textbook inverse at the automatic bandwidth, on the same splits "
-        "(columns by fisher).\n"
+        "4. Harmonic labels from the textbook matrix inverse at the automatic bandwidth, on the "
+        "same splits (columns selected by fisher).\n"
     )
     rows = [
         [
@@ -459,11 +469,11 @@ def hybrid_tables() -> dict[str, Any]:
         ]
         for name, runs in found.items()
     ]
-    show(["table", "splits without probabilities", "labels that differ from the exact, %"], rows)
+    show(["table", "splits without probabilities", "labels that differ from exact ones, %"], rows)
     return {"accuracy": accuracy, "labels": labels}
 
 
-# ---- floating
+# ---- Floating selection
 
 
 def floating_accuracies(X: Any, y: Any, n: int, splits: int) -> dict[str, list[float]]:
@@ -489,10 +499,7 @@ def floating_accuracies(X: Any, y: Any, n: int, splits: int) -> dict[str, list[f
 
 
 def floating_tables() -> None:
-    print(
-        "5. Floating selection, all labels known: percent right by the nearest neighbour on the "
-        "held-out half.\n"
-    )
+    print("5. Floating selection with all labels: 1-NN accuracy in percent on the held-out half.\n")
     found = {
         f"{name}, {n} columns, {splits} splits": floating_accuracies(*load(name), n, splits)
         for name, (n, splits) in FLOATING_CASES.items()
@@ -504,11 +511,11 @@ def floating_tables() -> None:
     show(["columns by", *found], rows)
 
 
-# ---- compression
+# ---- Compression
 
 
 def graded(seed: int) -> Any:
-    """Ten groups, which the columns follow ever more."""
+    """Return ten groups with a dependence that increases from column to column."""
     rng = np.random.default_rng(seed)
     centers = np.linspace(0, 2, SYNTHETIC_COLUMNS) * rng.normal(size=(10, SYNTHETIC_COLUMNS))
     return (
@@ -523,7 +530,7 @@ def timed(sieve: Any, X: Any) -> tuple[Any, float]:
 
 
 def compressed_runs(tables: Iterable[Any]) -> dict[str, list[tuple[float, float]]]:
-    """By way: rank correlation with the scores from all samples, and seconds."""
+    """Return, by method, the rank correlation with the scores from all samples, and the seconds."""
     found: dict[str, list[tuple[float, float]]] = {}
     for number, X in enumerate(tables):
         rng = np.random.default_rng(number)
@@ -551,7 +558,7 @@ def compressed_runs(tables: Iterable[Any]) -> dict[str, list[tuple[float, float]
 
 
 def parts_of(X: Any) -> list[Any]:
-    """Random 80 % of the samples, a few times."""
+    """Return several random subsets with 80 % of the samples."""
     return [
         X[np.random.default_rng(seed).permutation(len(X))[: len(X) * 4 // 5]]
         for seed in range(COMPRESSION_RUNS)
@@ -561,9 +568,9 @@ def parts_of(X: Any) -> list[Any]:
 def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
     print(
         "6. Compression: rank correlation of the Laplacian scores with those from all samples, and "
-        "seconds;\n"
-        f"   synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}, 80 % of real ones; "
-        f"{COMPRESSION_RUNS} runs.\n"
+        "seconds.\n"
+        f"   Synthetic tables of {SYNTHETIC_SAMPLES:,} × {SYNTHETIC_COLUMNS}, 80 % of the samples "
+        f"of real tables, {COMPRESSION_RUNS} runs.\n"
     )
     found = {"synthetic": compressed_runs(graded(seed) for seed in range(COMPRESSION_RUNS))}
     for name in ("digits", "waveform40"):
@@ -585,7 +592,7 @@ def compression_tables() -> dict[str, dict[str, list[tuple[float, float]]]]:
     return found
 
 
-# ---- the picture
+# ---- Figure
 
 
 def draw(path: str, noise: Any, tables: Any, hybrid: Any, compression: Any) -> None:
@@ -603,7 +610,7 @@ def draw(path: str, noise: Any, tables: Any, hybrid: Any, compression: Any) -> N
         axis.spines[["top", "right"]].set_visible(False)
         axis.tick_params(labelsize=8)
     figure.savefig(path, dpi=130)
-    print(f"Picture: {path}")
+    print(f"Figure: {path}")
 
 
 def draw_noise(axis: Any, noise: Any) -> None:
@@ -624,7 +631,7 @@ def draw_noise(axis: Any, noise: Any) -> None:
     axis.axhline(
         100 * N_RELEVANT / (N_RELEVANT + N_NOISE), color=GREY, ls=":", label="random columns"
     )
-    axis.set_title("iterating among noise:\n% of the 5 relevant columns found", fontsize=9)
+    axis.set_title("Iteration with noise columns:\nrelevant columns found (%)", fontsize=9)
     axis.set_xlabel("separation of the clusters", fontsize=8)
     axis.set(ylim=(0, 100), xticks=noise["separations"])
     axis.legend(
@@ -653,7 +660,7 @@ def draw_tables(axis: Any, found: Any) -> None:
         )
     axis.set_yticks(range(len(found["minmax"])), list(found["minmax"]))
     axis.invert_yaxis()
-    axis.set_title("iterating on real tables:\naccuracy against random columns, %", fontsize=9)
+    axis.set_title("Iteration on real tables:\naccuracy minus random columns (%)", fontsize=9)
     axis.legend(fontsize=6.5, frameon=False, loc="upper right")
 
 
@@ -664,14 +671,12 @@ def draw_labels(axis: Any, labels: Any) -> None:
     for place, (_, values) in enumerate(pairs):
         for column, color, shift in ((0, TEAL, -0.2), (1, NAVY, 0.2)):
             mean, error = mean_and_error(values[:, column])
-            label = ("right", "claimed")[column] if place == 0 else None
+            label = ("accuracy", "confidence")[column] if place == 0 else None
             axis.barh(place + shift, mean, 0.38, xerr=error, color=color, ecolor="0.3", label=label)
     axis.set_yticks(range(len(pairs)), [name for name, _ in pairs])
     axis.tick_params(axis="y", length=0)
     axis.set(xlim=(0, 105), ylim=(len(pairs) - 0.4, -1.1))
-    axis.set_title(
-        "hybrid: carried labels that are right,\nand the confidence they claim, %", fontsize=9
-    )
+    axis.set_title("Hybrid: accuracy and confidence\nof propagated labels (%)", fontsize=9)
     axis.legend(fontsize=6.5, frameon=False, ncols=2, loc="upper right")
 
 
@@ -681,13 +686,13 @@ def draw_compression(axis: Any, compression: Any) -> None:
         {"synthetic": "o", "digits": "s", "waveform40": "^"},
     )
     for table, by in compression.items():
-        whole = np.mean([seconds for _, seconds in by["all samples"]])
+        full_time = np.mean([seconds for _, seconds in by["all samples"]])
         for way, color in colors.items():
             correlation, seconds = np.array(
                 [np.mean(by[f"{way}, {size}"], axis=0) for size in ("√u", "5√u")]
             ).T
             axis.plot(
-                seconds / whole, correlation, color=color, marker=markers[table], ms=5, lw=0.8
+                seconds / full_time, correlation, color=color, marker=markers[table], ms=5, lw=0.8
             )
     axis.axvline(1, color=GREY, ls=":")
     for way, color in colors.items():
@@ -695,14 +700,14 @@ def draw_compression(axis: Any, compression: Any) -> None:
     for table in compression:
         axis.plot([], [], color="0.3", marker=markers[table], ls="", label=table)
     axis.set(xscale="log", ylim=(None, 1.02))
-    axis.set_xlabel("time, that of all samples = 1", fontsize=8)
-    axis.set_title("compression, √u and 5√u: rank\ncorrelation with the full scores", fontsize=9)
+    axis.set_xlabel("time relative to all samples", fontsize=8)
+    axis.set_title("Compression to √u and 5√u prototypes:\nrank correlation of scores", fontsize=9)
     axis.legend(fontsize=6.5, frameon=False)
 
 
 def main(arguments: list[str]) -> None:
     began = time.perf_counter()
-    # Constant columns, which are never selected here
+    # The warnings are about constant columns, which are never selected here.
     warnings.simplefilter("ignore", GraphSieveWarning)
     parts: list[Callable[[], Any]] = [
         iterating_among_noise,
