@@ -1,4 +1,4 @@
-"""The command line of the quality benchmark."""
+"""Run the quality benchmark and print its tables."""
 
 from __future__ import annotations
 
