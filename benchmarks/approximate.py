@@ -1,17 +1,16 @@
-"""Approximate neighbours: ours beside the libraries for it, and the exact search; then whole
-Laplacian scores of large tables.
+"""Compare the approximate neighbour search with other libraries and with the exact search.
 
     python benchmarks/approximate.py [quick | large]
 
-Each line is a process of its own: the first call with everything it loads and compiles, the second
-call, the share of the ten neighbours of 200 rows that was found, the memory above the table, and
-whether both calls gave the same. Libraries that are not installed are said to be missing. Asked for
-more than ten neighbours, a library is credited with whoever of the ten is among them, as it would
-be after measuring them again. On a busy machine only the order of the lines of one table means
-something.
+Each line runs in a separate process. It shows the time of the first call, which includes imports
+and compilation, and of the second call. It also shows the recall for the ten neighbours of 200
+rows, the memory above the table, and the share of results that are the same in both calls. Missing
+libraries are reported. Some libraries are called with more than ten neighbours; the recall then
+counts the true neighbours among all of them, as after a second exact ranking. On a busy machine
+only the order of the lines within a table is meaningful.
 
-`large` scores 100,000 × 500 exactly and approximately, and 1,000,000 × 50 approximately, end to
-end.
+`large` computes Laplacian scores, including the neighbour search: 100,000 × 500 with exact and
+approximate neighbours, and 1,000,000 × 50 with approximate neighbours.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ import numpy as np
 
 K = 10
 CHECKED = 200
-PATIENCE = 900  # seconds for one line
+PATIENCE = 900  # seconds per line
 SHAPES = [(20_000, 50), (100_000, 50), (100_000, 500)]
 QUICK_SHAPES = [(20_000, 50)]
 KINDS = ("grouped", "curved", "noise")
 LARGE = [(100_000, 500, "exact"), (100_000, 500, "approximate"), (1_000_000, 50, "approximate")]
-ROWS_MADE = 2**14  # at a time, so that making the table takes no more memory than the table
+ROWS_MADE = 2**14  # rows per block, so that creating the table needs little extra memory
 
 
 def table(kind: str, n: int, p: int) -> np.ndarray:
-    """Ten groups that differ in half of the columns, a bent surface of six dimensions, or
-    nothing but noise.
+    """Create ten groups that differ in half of the columns, a curved six-dimensional surface, or
+    pure noise.
     """
     rng = np.random.default_rng(0)
     centers = 2 * rng.standard_normal((10, p)) * (np.arange(p) < p / 2)
@@ -136,21 +135,21 @@ SEARCHES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
 
 
 def forget_peak() -> None:
-    """Let the peak of memory begin anew, where the system can."""
+    """Reset the peak memory of the process, if the system supports it."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
-        print("the peak of memory includes making the table", file=sys.stderr)
+        print("the peak memory includes the creation of the table", file=sys.stderr)
 
 
 def memory(field: str) -> float:
-    """In MiB: VmHWM is the peak, VmRSS what is in use."""
+    """Return memory in MiB: VmHWM is the peak, VmRSS the current use."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(float(line.split()[1]) for line in lines if line.startswith(field)) / 1024
 
 
 def measured(call: Callable[[], Any]) -> tuple[Any, float, float]:
-    """The result, the seconds, and the memory on the way above what there was."""
+    """Return the result, the seconds, and the peak memory above the initial memory in MiB."""
     forget_peak()
     before, start = memory("VmRSS"), time.perf_counter()
     result = call()
@@ -198,8 +197,8 @@ def one_score(how: str, n: int, p: int) -> dict[str, Any]:
     }
 
 
-def in_its_own_process(*arguments: Any) -> dict[str, Any] | str:
-    """What such a process prints, or what became of it."""
+def in_separate_process(*arguments: Any) -> dict[str, Any] | str:
+    """Return the output of a separate process, or the reason of its failure."""
     try:
         done = subprocess.run(
             [sys.executable, __file__, "one", json.dumps(arguments)],
@@ -211,7 +210,7 @@ def in_its_own_process(*arguments: Any) -> dict[str, Any] | str:
     except subprocess.TimeoutExpired:
         return f"more than {PATIENCE} s"
     if done.returncode:
-        return (done.stderr.strip().splitlines() or [f"ended by {done.returncode}"])[-1][:90]
+        return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:90]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -228,7 +227,7 @@ def searches(shapes: list[tuple[int, int]]) -> None:
             for name, (package, _) in SEARCHES.items():
                 if package in missing:
                     continue
-                found = in_its_own_process("search", name, kind, n, p)
+                found = in_separate_process("search", name, kind, n, p)
                 if isinstance(found, str):
                     print(f"{name:20}{found}", flush=True)
                     continue
@@ -240,9 +239,9 @@ def searches(shapes: list[tuple[int, int]]) -> None:
 
 
 def scores() -> None:
-    print("Laplacian score, bent surface, float32 table, end to end; memory above the table")
+    print("Laplacian score with neighbour search; curved surface, float32; memory above the table")
     for n, p, how in LARGE:
-        found = in_its_own_process("score", how, n, p)
+        found = in_separate_process("score", how, n, p)
         line = f"{n:>10,} × {p:<5,}{how:<13}"
         if not isinstance(found, str):
             right = "all" if found["recall"] is None else f"{found['recall']:.2%}"

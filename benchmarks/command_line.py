@@ -1,11 +1,10 @@
-"""From shell to ranking: the command beside the same work in Python, each a process of its own, in
-one run.
+"""Compare the time of the command line with that of an equivalent Python script.
 
     python benchmarks/command_line.py [--rows 10000] [--columns 100] [--repeats 5]
 
-The rival reads the table with pandas and calls `graphsieve.rank` with the same settings: the least
-that a person who writes Python could get away with. `--help` must be answered before a person
-notices. Exits with 1 if either takes too long.
+The script reads the table with pandas and calls `graphsieve.rank` with the same settings. This is
+the shortest equivalent script. Each call runs in a separate process. `--help` must respond without
+noticeable delay. The exit code is 1 if either takes too long.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ def main() -> int:
         path = Path(folder) / "table.csv"
         write_table(path, given.rows, given.columns)
         shell, script, reading, ranking, help_time = [], [], [], [], []
-        # In turn, so that whatever else the machine does falls on both alike
+        # The calls alternate, so that other load on the machine affects both.
         for _ in range(given.repeats):
             shell.append(seconds([COMMAND, "rank", str(path), "--target", "class"])[0])
             took, printed = seconds([sys.executable, "-c", DIRECT, str(path)])

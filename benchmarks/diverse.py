@@ -1,10 +1,10 @@
-"""The diverse search at size: seconds, beside one pass over the table, and memory.
+"""Time and memory of the diverse search on large tables, relative to a pass over the table.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/diverse.py
 
-A pass is one product of the table with a vector, which reads every number once. Per chosen column
-there are three; the first gains cost as many as the shorter side is long, though at the speed of
-matrix products.
+A pass is one product of the table with a vector, which reads every value once. Each selected column
+needs three passes. The gains for the first column need as many passes as the shorter side of the
+table is long, but at the speed of matrix products.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ from graphsieve import GraphSieve
 from graphsieve.search import diverse_selection
 
 CHOSEN = 100
+HEADER = (
+    f"{'table':<26}{'n × p':>17}{f'{CHOSEN} columns':>13}{'first':>10}"
+    f"{'passes each':>13}{'MiB above':>11}{'/ table':>9}"
+)
 
 
 def seconds(work: Callable[[], Any], times: int = 1) -> float:
@@ -47,22 +51,22 @@ def measured(name: str, X: Any) -> None:
     tracemalloc.stop()
     held = X.nnz * 12 if sp.issparse(X) else X.nbytes
     per_choice = (many - few) / (CHOSEN - 1)
+    shape = f"{n_samples:,} × {n_features:,}"
     print(
-        f"{name:<28} {n_samples:>7,} × {n_features:<7,} {many:>7.2f} s for {CHOSEN}   first "
-        f"{few:>6.2f} s   "
-        f"each {per_choice / one_pass:>5.1f} passes   "
-        f"memory above the data {peak / 2**20:>7,.0f} MiB = {peak / held:>4.1f} × the table"
+        f"{name:<26}{shape:>17}{many:>11.2f} s{few:>8.2f} s{per_choice / one_pass:>13.1f}"
+        f"{peak / 2**20:>11,.0f}{peak / held:>8.1f}×"
     )
 
 
 def main() -> None:
+    print(HEADER)
     rng = np.random.default_rng(0)
     for n_samples, n_features in ((500, 2_000), (500, 20_000), (2_000, 20_000), (20_000, 500)):
         hidden = rng.normal(size=(n_samples, 50)) @ rng.normal(size=(50, n_features))
-        measured("dense, 50 hidden causes", hidden + rng.normal(size=(n_samples, n_features)))
+        measured("dense, 50 latent factors", hidden + rng.normal(size=(n_samples, n_features)))
     for n_samples, n_features in ((2_000, 20_000), (20_000, 20_000)):
         measured(
-            "sparse, 1 % filled",
+            "sparse, 1 % nonzero",
             sp.random_array((n_samples, n_features), density=0.01, rng=rng, format="csc"),
         )
     X = rng.normal(size=(1_000, 50)) @ rng.normal(size=(50, 5_000)) + rng.normal(
@@ -72,7 +76,7 @@ def main() -> None:
     print(
         f"\nGraphSieve() with 20 labels, 1,000 × 5,000, {CHOSEN} features: "
         f"{seconds(lambda: GraphSieve(n_features_to_select=CHOSEN).fit(X, y)):.2f} s; "
-        "number found by itself: "
+        "automatic number: "
         f"{seconds(lambda: GraphSieve(n_features_to_select='auto').fit(X, y)):.2f} s"
     )
 

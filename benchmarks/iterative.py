@@ -1,19 +1,22 @@
-"""The iterative Laplacian score against two loops that search neighbours anew in every round.
+"""Compare the iterative Laplacian score with two loops that repeat the search in every round.
 
-    python benchmarks/iterative.py    # exits with 1 if orders differ, or if it is not 8 and 4 times faster than the tuned loop
+    python benchmarks/iterative.py
 
-- "from scratch" is the algorithm as printed, on our own exact score: `laplacian_score` of the
-  features that are left.
-- "tuned loop" is the fastest that we could write by hand on scikit-learn's neighbours, without any
-  check: brute force at BLAS speed on all cores, and one sparse product on centred columns for all
-  scores.
+The exit code is 1 if the orders differ, or if the search is not 8 and 4 times as fast as the tuned
+loop.
 
-All run in this process, in turn; of several runs the best time counts. On a busy machine both loops
-suffer far more than we do, because their threads wait for each other: there the first case is a
-hundred times faster. Counted in processor time with one thread each (OMP_NUM_THREADS=1), which a
-busy machine changes less, it is eleven times faster than the tuned loop. Where a graph hangs on a
-few edges (a bandwidth far below the distances), all scores are nearly equal, and each round is
-scored exactly.
+- "from scratch" is the published algorithm with our own exact score: `laplacian_score` of the
+  remaining features.
+- "tuned loop" is the fastest hand-written version on scikit-learn's neighbours, without any input
+  checks. It uses brute force at BLAS speed on all cores, and one sparse product on centred columns
+  for all scores.
+
+All versions run alternately in this process, and the best of several times counts. A busy machine
+slows both loops far more than our search, because their threads wait for each other. There, the
+first case is a hundred times as fast. Processor time with one thread each (OMP_NUM_THREADS=1)
+depends less on the load; by this measure it is eleven times as fast as the tuned loop. If a few
+edges dominate the graph (a bandwidth far below the distances), all scores are nearly equal, and
+each round is scored exactly.
 """
 
 from __future__ import annotations
@@ -36,8 +39,8 @@ K = 5
 
 
 class Case(NamedTuple):
-    """A table, how many features a round drops, how many times faster than the tuned loop it
-    should be, and runs of ours.
+    """A table, the features dropped per round, the target speed-up over the tuned loop, and the
+    number of runs of our search.
     """
 
     n_samples: int
@@ -51,7 +54,7 @@ CASES = (Case(500, 300, 1, 8.0, 5), Case(2_000, 1_000, 5, 4.0, 3))
 
 
 def table(n_samples: int, n_features: int) -> Any:
-    """Three groups that differ in a tenth of the columns, the rest noise."""
+    """Create three groups that differ in a tenth of the columns; the other columns are noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_samples, n_features))
     relevant = n_features // 10
@@ -60,7 +63,7 @@ def table(n_samples: int, n_features: int) -> Any:
 
 
 def loop(X: Any, step: int, score: Callable[[Any], Any]) -> Any:
-    """Rank, drop, search again."""
+    """Repeat: score the remaining features, and drop the worst ones."""
     current, dropped = np.arange(X.shape[1]), []
     while len(current) > 1:
         order = current[np.argsort(score(X[:, current]), kind="stable")]
@@ -71,9 +74,7 @@ def loop(X: Any, step: int, score: Callable[[Any], Any]) -> Any:
 
 
 def tuned(rows: Any, bandwidth: float) -> Any:
-    """The Laplacian score in as little time as we know how, rounding errors and ties at their
-    own risk.
-    """
+    """Compute the Laplacian score as fast as possible, without care for rounding errors and ties."""
     n_samples = len(rows)
     distances, near = NearestNeighbors(n_neighbors=K, algorithm="brute").fit(rows).kneighbors()
     weights = np.exp(-(distances**2 - distances.min() ** 2) / bandwidth)
@@ -97,7 +98,7 @@ def best_time(call: Callable[[], Any], runs: int) -> tuple[Any, float]:
 
 
 def compare(case: Case) -> bool:
-    """Print one line; whether the case is as it should be."""
+    """Print one line, and return whether the orders agree and the target is met."""
     X, bandwidth = table(case.n_samples, case.n_features), float(case.n_features)
     ours, seconds = best_time(
         lambda: iterative_ranking(X, step=case.step, bandwidth=bandwidth), case.runs
@@ -126,7 +127,7 @@ def main() -> int:
         f"{'tuned loop':>18}  same order"
     )
     with warnings.catch_warnings():
-        # When one feature is left, few edges count
+        # With a single remaining feature, few edges have a substantial weight.
         warnings.simplefilter("ignore", GraphSieveWarning)
         return 0 if all([compare(case) for case in CASES]) else 1
 

@@ -1,10 +1,11 @@
-"""Resident memory above the data, and wall time. Exits with 1 if a case needs more than its limit.
+"""Measure the resident memory above the data, and the time.
 
     python benchmarks/memory.py
 
-Each case runs in a process of its own, because a peak belongs to a process: it makes its data,
-notes its resident memory, calls graphsieve (up to three times if it is quick; the best time
-counts), and reports how far the peak rose above what it noted.
+Each case runs in a separate process, because peak memory is a property of a process. The process
+creates its data and records its resident memory. It then calls graphsieve, up to three times if the
+call is short, and reports the best time and the increase of the peak memory. The exit code is 1 if
+a case exceeds its limit.
 """
 
 from __future__ import annotations
@@ -21,15 +22,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 MIB = 2**20
-QUICK = 5.0  # seconds; what takes less in all is timed again
+QUICK = 5.0  # seconds; calls repeat until their total time reaches this
 ROWS_AT_ONCE = 4096
 Call = Callable[[], Any]
 
 
 class Case(NamedTuple):
-    """What is measured, what it may need in MiB, and a function that makes the data and returns
-    the call.
-    """
+    """A title, a memory limit in MiB, and a function that creates the data and returns the call."""
 
     title: str
     limit: int
@@ -37,10 +36,10 @@ class Case(NamedTuple):
 
 
 def peak_memory() -> int:
-    """The largest resident memory of this process so far, in bytes.
+    """Return the peak resident memory of this process in bytes.
 
-    Linux keeps it in a file, too, which is read first: what `getrusage` tells is never less than
-    the peak of the process that started this one.
+    On Linux a file contains the value. It is preferred, because the value of `getrusage` is never
+    below the peak of the parent process.
     """
     try:
         status = Path("/proc/self/status").read_text()
@@ -53,9 +52,7 @@ def peak_memory() -> int:
 
 
 def resident_memory() -> int:
-    """The resident memory of this process now, in bytes; where the system does not tell, the
-    peak so far.
-    """
+    """Return the current resident memory in bytes, or the peak if the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[1])
     except OSError:
@@ -64,17 +61,16 @@ def resident_memory() -> int:
 
 
 def forget_peak() -> None:
-    """Let the peak begin anew at what is resident now, where the system can: what making the
-    data took is no matter.
+    """Reset the peak to the current memory, if the system supports it.
+
+    The memory needed to create the data then does not count.
     """
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def measured(call: Call, most_calls: int = 3) -> tuple[Any, float, float]:
-    """The result of a call, its best time in seconds, and by how many MiB the peak rose above
-    what was resident before.
-    """
+    """Return the result of a call, its best time in seconds, and the increase of the peak in MiB."""
     forget_peak()
     before = resident_memory()
     times: list[float] = []
@@ -86,8 +82,9 @@ def measured(call: Call, most_calls: int = 3) -> tuple[Any, float, float]:
 
 
 def grouped_rows(n_samples: int, n_features: int, n_groups: int = 10) -> tuple[Any, Any]:
-    """Random rows in groups that differ in the first half of the columns, and the groups; made
-    without large temporaries.
+    """Return random rows in groups that differ in the first half of the columns, and the groups.
+
+    They are created without large temporary arrays.
     """
     import numpy as np
 
@@ -104,7 +101,7 @@ def grouped_rows(n_samples: int, n_features: int, n_groups: int = 10) -> tuple[A
 
 
 def uncertain(groups: Any, n_classes: int) -> Any:
-    """Class probabilities that are right by 0.8 and spread the rest evenly."""
+    """Return class probabilities of 0.8 for the true class, and equal ones for the others."""
     import numpy as np
 
     probabilities = np.full((len(groups), n_classes), 0.2 / (n_classes - 1))
@@ -113,7 +110,7 @@ def uncertain(groups: Any, n_classes: int) -> Any:
 
 
 def sparse_rows(n_samples: int, n_features: int = 100_000, entries: int = 20) -> tuple[Any, Any]:
-    """A CSR matrix with as many random entries in every row, and two classes."""
+    """Return a CSR matrix with the same number of random entries in every row, and two classes."""
     import numpy as np
     import scipy.sparse as sp
 
@@ -202,36 +199,34 @@ CASES = {
         lambda: semi_supervised_laplacian(20_000, 50, 1_000),
     ),
     "fisher-sparse": Case(
-        "Fisher, sparse 100,000 x 100,000, 20 a row", 512, lambda: sparse_fisher(100_000)
+        "Fisher, sparse 100,000 x 100,000, 20 per row", 512, lambda: sparse_fisher(100_000)
     ),
     "wls-sparse": Case(
-        "WLS, sparse 100,000 x 100,000, 20 a row", 512, lambda: sparse_weighted_laplacian(100_000)
+        "WLS, sparse 100,000 x 100,000, 20 per row", 512, lambda: sparse_weighted_laplacian(100_000)
     ),
     "ls-sparse-5000": Case(
-        "Laplacian score, k = 5, 5,000 rows of it", 512, lambda: sparse_laplacian(5_000)
+        "Laplacian score, k = 5, 5,000 sparse rows", 512, lambda: sparse_laplacian(5_000)
     ),
     "ls-sparse-20000": Case(
-        "Laplacian score, k = 5, 20,000 rows of it", 1024, lambda: sparse_laplacian(20_000)
+        "Laplacian score, k = 5, 20,000 sparse rows", 1024, lambda: sparse_laplacian(20_000)
     ),
 }
 
 
 def run_case(name: str) -> None:
-    """In the process of its own: print seconds and MiB as JSON."""
-    import graphsieve  # noqa: F401  (so that importing is not measured)
+    """Run a case in this process, and print seconds and MiB as JSON."""
+    import graphsieve  # noqa: F401  (so that the import is not measured)
 
     call = CASES[name].prepare()
-    # Random sparse rows are all equally far apart, so the heat kernel may hang on few edges: no
-    # matter here.
+    # The distances between random sparse rows are all similar, so a few edges may dominate the heat
+    # kernel. The warning about this does not matter here.
     warnings.simplefilter("ignore")
     _, seconds, extra = measured(call)
     print(json.dumps({"seconds": seconds, "extra": extra}))
 
 
 def main() -> int:
-    """Run all cases one after another, print a line for each, and say whether all kept their
-    limits.
-    """
+    """Run all cases, print a line for each, and return 1 if a case exceeds its limit."""
     print(f"{'case':<46}{'seconds':>9}{'MiB above the data':>20}{'limit':>7}")
     all_kept = True
     for name, case in CASES.items():

@@ -1,27 +1,35 @@
-"""Near-constant columns and the Laplacian score: which columns it puts first, and what another
-scale, metric or floor changes.
+"""Near-constant columns and the Laplacian score, and the effect of scales, metrics and floors.
 
-    python benchmarks/near_constant.py [scales] [explain] [floors] [check] [metrics] [names of sets]    # all: about five minutes
+    python benchmarks/near_constant.py [scales] [explain] [floors] [check] [metrics] [data sets]
 
-Needs the shared data sets, and takes at most 1,000 rows of each. Percentages are 1-NN accuracies
-with the first 5 to 40 columns, mean of three folds; standard errors are 0.1 to 7, largest on sets
-of few rows, and rough, since folds share rows.
+All parts take about five minutes. The script needs the shared data sets, and uses at most 1,000
+rows of each. Percentages are 1-NN accuracies with the first 5 to 40 columns, averaged over three
+folds. Standard errors are 0.1 to 7. They are largest for sets with few rows, and approximate,
+because folds share rows. The support of a column is the effective number of samples that carry its
+variance.
 
-Finding. A column that rests on one sample scores 1, as noise does. One that rests on a few scores
-near 0 if they are each other's neighbours, since hardly an edge leaves them. Pixels: z-scoring
-makes such groups, as a pixel lit in m of n images gets values of about √(n/m), and images that
-share it become neighbours by it. On mnist5k the first 40 score 0.28, but 0.41 if they are left out
-of the graph (40 others left out: 0.28; all columns: 0.45). Own units or min-max repair it: 33 % →
-46 %, 47 % (random 42 %, variance 51 %); ranks 44 %; robust stays at 33 %: a pixel lit in just over
-a quarter has a tiny interquartile range, and ten such columns hold 63 % of all variance. Texts: the
-groups are real (two copies of a long posting), so no scale repairs them: 51–55 % (random 52–53 %,
-variance 65 %). By Euclidean distance a text of five words is linked to two thirds of all; by cosine
-more neighbours are of one class (`metrics`). Putting columns that rest on fewer than 10 samples
-last does help: own units with cosine 52 → 61 % (pcmac), 53 → 64 % (basehock), and on reuters, not
-seen when 10 was chosen among 3, 6, 10, 20, 40, 58 → 69 %; variance is still no worse. Elsewhere it
-moves own units by 0.6 at most, but leukemia by −1 and −3, colon by −3 and 0, about their errors; 20
-costs those two 7 to 13. ORL has no near-constant columns: its first 40 are alike (mean
-|correlation| 0.82, random 0.25), and of all this only ranks come near random (64 %, 66 %).
+Findings:
+
+- A column with a support of one sample scores 1, as noise does. A column with a support of a few
+  samples scores near 0 if these are neighbours of each other, because hardly any edge leaves them.
+- Pixels: z-scoring creates such groups. A pixel lit in m of n images gets values of about √(n/m),
+  and images that share it become neighbours because of it. On mnist5k the first 40 columns score
+  0.28, but 0.41 if they are left out of the graph (40 others left out: 0.28; all columns: 0.45).
+- Original units or min-max scaling solve this: 33 % → 46 %, 47 % (random columns 42 %, variance
+  51 %). Ranks give 44 %. Robust scaling stays at 33 %: a pixel lit in just over a quarter of the
+  images has a tiny interquartile range, and ten such columns contain 63 % of all variance.
+- Texts: the groups are real (two copies of a long posting), so no scale helps: 51–55 % (random
+  52–53 %, variance 65 %). By Euclidean distance a text of five words is linked to two thirds of
+  all texts. By cosine distance more neighbours share a class (`metrics`).
+- A floor of 10 samples helps: columns with a smaller support are ranked last. Original units with
+  cosine distance change from 52 to 61 % (pcmac) and from 53 to 64 % (basehock). On reuters, which
+  was not used to choose 10 among 3, 6, 10, 20 and 40, they change from 58 to 69 %. Variance is
+  still no worse.
+- On other sets the floor changes the accuracy in original units by at most 0.6, except on leukemia
+  (−1 and −3) and colon (−3 and 0), which is about their standard error. A floor of 20 costs these
+  two sets 7 to 13.
+- ORL has no near-constant columns. Its first 40 columns are similar (mean |correlation| 0.82,
+  random 0.25), and only ranks come close to random columns (64 %, 66 %).
 """
 
 from __future__ import annotations
@@ -42,7 +50,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from peers import print_table, say
+from peers import print_table, progress
 
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.datasets import load
@@ -67,7 +75,7 @@ CLASSES = (
     "reuters_orgspeople",
     "pbmc68k_reduced",
 )
-# Not seen when the floor was chosen
+# Data sets that were not used to choose the floor.
 FRESH = ("reuters_orgspeople", "pbmc68k_reduced", "pie10p", "usps", "dermatology", "zoo")
 SCALES: dict[str, Scale] = {
     "z": "standard",
@@ -79,7 +87,7 @@ SCALES: dict[str, Scale] = {
 FLOORS = (0, 3, 6, 10, 20, 40)
 MOST_ROWS, FIRST, N_NEIGHBORS = 1000, 40, 5
 SIZES = (5, 10, 15, 20, 40)
-FEW = 10  # samples, below which a column counts as near-constant in the tables
+FEW = 10  # samples; a column with a smaller support counts as near-constant in the tables
 RANDOM_ORDERS = 5
 
 Floats = NDArray[np.float64]
@@ -87,7 +95,7 @@ Order = NDArray[np.int64]
 
 
 def sample(name: str) -> tuple[Any, NDArray[Any]]:
-    """At most 1,000 random rows without missing values."""
+    """Return at most 1,000 random rows without missing values."""
     data = load(name)
     known = (
         np.ones(len(data.y), dtype=bool) if sp.issparse(data.X) else ~np.isnan(data.X).any(axis=1)
@@ -97,12 +105,12 @@ def sample(name: str) -> tuple[Any, NDArray[Any]]:
 
 
 def laplacian(table: Table, graph_from: Table) -> Floats:
-    """The Laplacian score of the columns of one table on the neighbour graph of another."""
+    """Return the Laplacian score of the columns of one table on the graph of another."""
     return laplacian_ratio(table, neighbor_graph(graph_from, N_NEIGHBORS, None).graph)
 
 
 def smoothest(X: Any, scale: Scale, metric: Metric, floor: float = 0) -> Order:
-    """Columns by Laplacian score; those whose spread rests on fewer than `floor` samples last."""
+    """Order columns by Laplacian score; those with a support below `floor` samples come last."""
     table = MemoryTable(X)
     scaled = measured(rescaled(table, scale), metric)
     few = ~(effective_support(table) >= floor)
@@ -114,7 +122,7 @@ def by_variance(X: Any, _: Any) -> Order:
 
 
 def shuffled(seed: int) -> Callable[[Any, Any], Order]:
-    """Columns in random order, constant ones last, as every score has them."""
+    """Order columns at random, with constant ones last, as for every score."""
 
     def order(X: Any, _: Any) -> Order:
         constant = np.isnan(effective_support(MemoryTable(X)))
@@ -133,18 +141,18 @@ def ways(
 
 
 def accuracies(name: str, asked: dict[Any, Any]) -> dict[Any, tuple[float, float]]:
-    """Mean 1-NN accuracy over sizes and three folds, in percent, and its standard error over the
-    folds.
+    """Return the mean 1-NN accuracy over sizes and three folds in percent, and its standard error
+    over the folds.
     """
     X, y = sample(name)
-    everyone = (
+    orders = (
         asked
         | {"variance": by_variance}
         | {("random", seed): shuffled(seed) for seed in range(RANDOM_ORDERS)}
     )
     sizes = [size for size in SIZES if size <= X.shape[1]]
     result = evaluate(
-        {str(key): function for key, function in everyone.items()},
+        {str(key): function for key, function in orders.items()},
         X,
         y,
         sizes=sizes,
@@ -153,7 +161,7 @@ def accuracies(name: str, asked: dict[Any, Any]) -> dict[Any, tuple[float, float
         known=0,
         baselines=(),
     )
-    folds = {key: 100 * result.values(str(key)).mean(axis=0) for key in everyone}
+    folds = {key: 100 * result.values(str(key)).mean(axis=0) for key in orders}
     folds["random"] = np.mean(
         [folds.pop(("random", seed)) for seed in range(RANDOM_ORDERS)], axis=0
     )
@@ -163,17 +171,18 @@ def accuracies(name: str, asked: dict[Any, Any]) -> dict[Any, tuple[float, float
     }
 
 
-def say_what(text: str) -> None:
+def print_note(text: str) -> None:
     print("\n" + "\n".join(line.strip() for line in text.strip().splitlines()) + "\n")
 
 
 def compare_scales(sets: tuple[str, ...]) -> None:
-    say_what(f"""
-        First {FIRST} columns by Laplacian score. few: % whose spread rests on fewer than {FEW} samples; support: the median of
-        that number; smooth: their median score; 1-NN: % right with the first 5 to 40, mean of 3 folds ± standard error.""")
+    print_note(f"""
+        First {FIRST} columns by Laplacian score. few: % of columns with a support below {FEW} samples.
+        support: median support. smooth: median score. 1-NN: accuracy in % with the first 5 to 40
+        columns, mean of 3 folds ± standard error.""")
     rows = []
     for name in sets:
-        say(name)
+        progress(name)
         X, _ = sample(name)
         table = MemoryTable(X)
         support = effective_support(table)
@@ -205,11 +214,12 @@ def compare_scales(sets: tuple[str, ...]) -> None:
 
 
 def explain(sets: tuple[str, ...]) -> None:
-    """Is a column smooth because the graph was built from it?"""
-    say_what(f"""
-        Median score of the {FIRST} columns that are first on z-scored data / of all columns, on the graph of all z-scored
-        columns, of all but these, of all but as many others, of the raw columns. within: of the weight of all edges at the
-        samples on which such a column rests (furthest from its mean, as many as its support), % that stays among them.""")
+    """Test whether a column is smooth because the graph was built from it."""
+    print_note(f"""
+        Median score of the first {FIRST} columns on z-scored data / of all columns. The graphs are those of
+        all z-scored columns, of all but these, of all but the same number of others, and of the
+        raw columns. within: the samples furthest from the mean of a column, as many as its
+        support, have edges; % of the weight of these edges that joins two such samples.""")
     rows = []
     for name in sets:
         X, _ = sample(name)
@@ -254,12 +264,12 @@ def kept_within(table: Table, graph_from: Table, columns: Order) -> float:
 
 
 def compare_floors(sets: tuple[str, ...]) -> None:
-    say_what(f"""
-        1-NN accuracy in % where columns whose spread rests on fewer samples come last. * where fewer than {FIRST} columns reach
-        the floor on two thirds of the rows; where none does, nothing changes.""")
+    print_note(f"""
+        1-NN accuracy in % if columns with a support below the floor come last. *: fewer than {FIRST}
+        columns reach the floor on two thirds of the rows. If none does, nothing changes.""")
     rows = []
     for name in sets:
-        say(name)
+        progress(name)
         X, _ = sample(name)
         support = effective_support(MemoryTable(X[: 2 * X.shape[0] // 3]))
         marks = {
@@ -292,7 +302,9 @@ def compare_floors(sets: tuple[str, ...]) -> None:
 
 
 def compare_metrics(sets: tuple[str, ...]) -> None:
-    say_what(f"Of the {N_NEIGHBORS} nearest neighbours in all raw columns, % of the same class.")
+    print_note(
+        f"Share of the {N_NEIGHBORS} nearest neighbours in all raw columns with the same class, in %."
+    )
     rows = []
     for name in sets:
         X, y = sample(name)
@@ -307,7 +319,7 @@ def compare_metrics(sets: tuple[str, ...]) -> None:
                 *chosen_metric(table),
             ]
         )
-    print_table(["set", *METRICS, "chosen", "because"], rows, False)
+    print_table(["set", *METRICS, "selected", "reason"], rows, False)
 
 
 PARTS: dict[str, tuple[Callable[[tuple[str, ...]], None], tuple[str, ...]]] = {

@@ -1,12 +1,11 @@
-"""Exact neighbours and the whole Laplacian score as ratios to scikit-learn + SciPy, beside the
-machine's limit for products.
+"""Compare exact neighbours and the Laplacian score with scikit-learn and SciPy.
 
     python benchmarks/neighbors.py [quick]
 
-All numbers of a line come from one run, in turns, the best of several each: on a busy machine times
-mean little, and ratios more. The limit is the time that a float32 product of large matrices by all
-threads would take for the work of a symmetric search: n² p additions and multiplications, since
-half of the n² inner products serve for all.
+All values of a line come from one run with alternating calls, and are the best of several. On a
+busy machine ratios are more reliable than times. The limit is the time of a float32 product of
+large matrices with all threads, for the work of a symmetric search. This work is n² p additions and
+multiplications, because half of the n² inner products suffice.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ SHAPES = [
     (20_000, 1_000),
 ]
 QUICK_SHAPES = SHAPES[:5]
-PRODUCT = 3_000  # rows and columns of the matrices that the limit is measured with
+PRODUCT = 3_000  # rows and columns of the matrices in the measurement of the limit
 WIDTHS = (14, 9, 8, 9, 9, 8, 8, 10, 10)
-PATIENCE = 4.0  # seconds for one line's turns, at least two and at most MOST_TURNS of them
+PATIENCE = 4.0  # seconds per line, with at least two and at most MOST_TURNS turns
 MOST_TURNS = 100
 
 
 def plain_score(X: np.ndarray, bandwidth: float) -> np.ndarray:
-    """The Laplacian score in ten lines."""
+    """Compute the Laplacian score in ten lines."""
     n = len(X)
     distances, near = NearestNeighbors(n_neighbors=K, algorithm="auto").fit(X).kneighbors()
     weights = np.exp(-(distances.ravel() ** 2) / bandwidth)
@@ -56,7 +55,7 @@ def plain_score(X: np.ndarray, bandwidth: float) -> np.ndarray:
 
 
 def best_in_turns(calls: dict[str, Callable[[], Any]]) -> tuple[dict[str, float], dict[str, Any]]:
-    """The best time of each call, and its last result."""
+    """Return the best time of each call, and its last result."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     results: dict[str, Any] = {}
     begin = time.perf_counter()
@@ -80,15 +79,15 @@ def brute(X: Any) -> Callable[[], Any]:
 
 
 def grouped(n: int, p: int) -> np.ndarray:
-    """Ten groups that differ in the first half of the columns."""
+    """Create ten groups that differ in the first half of the columns."""
     rng = np.random.default_rng(0)
     centers = 2 * rng.standard_normal((10, p)) * (np.arange(p) < p / 2)
     return rng.standard_normal((n, p)) + centers[rng.integers(10, size=n)]
 
 
 def dense_found(n: int, p: int) -> dict[str, float]:
-    """Seconds of everyone, the limit's, how far apart the scores are, and the share of rows with
-    the same neighbours.
+    """Return all times, the limit, the largest relative difference between the scores, and the
+    share of equal neighbours.
     """
     X = grouped(n, p)
     found, results = best_in_turns(
@@ -140,9 +139,9 @@ def main() -> None:
     quick = sys.argv[1:] == ["quick"]
     print("compiled kernels" if kernels.compiled is not None else "plain kernels")
     print(
-        f"{'':>17}{'whole Laplacian score':>26}{'':>12}{'exact neighbours':<22}{'share of':>8}{'scores':>10}{'same':>10}"
+        f"{'':>17}{'Laplacian score':>26}{'':>12}{'exact neighbours':<22}{'share of':>8}{'scores':>10}{'same':>10}"
     )
-    titles = ("ours, s", "plain", "ratio", "ours, s", "brute", "ratio", "limit", "apart", "edges")
+    titles = ("ours, s", "plain", "ratio", "ours, s", "brute", "ratio", "limit", "differ", "edges")
     print(
         f"{'n × p':>12}"
         + "".join(f"{title:>{width}}" for title, width in zip(titles, WIDTHS, strict=True))

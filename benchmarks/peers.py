@@ -1,17 +1,17 @@
-"""graphsieve beside its peers: facts that are measured in this run, and time and memory of the
+"""Compare graphsieve with other packages: measured properties, and the time and memory of the
 Laplacian score.
 
     python benchmarks/peers.py             # two tables as text
     python benchmarks/peers.py --markdown  # the same for the README
 
-Peers live in virtual environments that this script makes in the user's cache folder
-(GRAPHSIEVE_PEERS names another): one for those that agree on their requirements, and one for
-delve-fs, which wants numpy < 2. Every measurement is a process of its own that reads the data from
-an .npz file and answers in JSON. A peer that does not install is reported as such.
+This script installs the packages in virtual environments in the user's cache folder, or in the
+folder GRAPHSIEVE_PEERS. One environment contains the packages with compatible requirements. Another
+contains delve-fs, which requires numpy < 2. Every measurement runs in a separate process, which
+reads the data from an .npz file and answers in JSON. A package that does not install is reported.
 
-Nobody is handicapped: each peer is called the way its documentation does, with the same number of
-neighbours and the same heat kernel exp(-d²/t) where it has that parameter; what was called is
-printed. Where a peer returns scores only, NaN counts as last.
+Each package is called as in its documentation, with the same number of neighbours. Where it has the
+parameter, it also uses the same heat kernel exp(-d²/t). The calls are printed. If a package returns
+scores only, NaN ranks last.
 """
 
 from __future__ import annotations
@@ -42,23 +42,23 @@ PACKAGES = [
 TIMED = [OURS, REFERENCE, "delve-fs", "skfeature-chappers", "ITMO_FS"]
 ENVIRONMENTS = {name: "peers" for name in [*PACKAGES[1:-1], "mlxtend"]} | {"delve-fs": "delve"}
 SIZES = (2_000, 5_000, 10_000, 20_000)
-WIDE = (200, 7_000)  # a table of few samples, as genes are
+WIDE = (200, 7_000)  # few samples and many features, as in gene expression data
 N_NEIGHBORS = 5
-# Seconds for one measurement of time; whoever needs more is not asked for larger tables
+# Seconds per time measurement. A package that needs more is not run on larger tables.
 TIME_LIMIT = 60
 FACTS_LIMIT = 180  # seconds for all facts of one package
-MEMORY_LIMIT = 12 * 2**30  # bytes of address space, so that a peer cannot take the whole machine
+MEMORY_LIMIT = 12 * 2**30  # bytes of address space, so that a package cannot exhaust the memory
 
 
-# --- What is called
+# --- Calls
 # --------------------------------------------------------------------------------------------------
 
 
 class Call(NamedTuple):
-    """How a package computes a score: `run(X, y, t)`; and `default(X, y)` where its own defaults do
-    something else.
+    """A call of a package that computes a score.
 
-    `best` says which scores are good, "small" or "large", or that what comes back is the "order" of
+    `run(X, y, t)` uses the settings of this benchmark, and `default(X, y)` those of the package, if
+    they differ. `best` is "small" or "large" for the good scores, or "order" if the call returns
     the columns, best first.
     """
 
@@ -113,8 +113,8 @@ def graphsieve_calls() -> dict[str, Call]:
 
 
 def reference_calls() -> dict[str, Call]:
-    """What a person would write who needs the score once: no checks, no care for ties, offsets
-    or constants.
+    """Return a minimal implementation, without checks and without care for ties, offsets or
+    constants.
     """
     import numpy as np
     import scipy.sparse as sp
@@ -211,8 +211,8 @@ def itmo_calls() -> dict[str, Call]:
 
     return {
         "Laplacian": Call(
-            "laplacian_score(X, y, k_neighbors=5, t=t), all y different so that labels play no "
-            "part",
+            "laplacian_score(X, y, k_neighbors=5, t=t), all y different so that labels have no "
+            "effect",
             lambda X, y, t: laplacian_score(X, np.arange(X.shape[0]), k_neighbors=N_NEIGHBORS, t=t),
             "small",
             laplacian_score,
@@ -245,8 +245,7 @@ def delve_calls() -> dict[str, Call]:
     return {
         "Laplacian": Call(
             "laplacian_score(X, construct_affinity(X, k=5)), a heat kernel with a width for each "
-            "sample; "
-            "its front door delve_fs(AnnData) makes sparse X dense",
+            "sample; its main function delve_fs(AnnData) makes sparse X dense",
             lambda X, y, t: laplacian_score(X, construct_affinity(X, k=N_NEIGHBORS)),
             "small",
             lambda X, y: laplacian_score(X, construct_affinity(X)),
@@ -307,15 +306,16 @@ CALLS: dict[str, Callable[[], dict[str, Call]]] = {
 
 
 class Answer(NamedTuple):
-    """Whether the fact holds, and the figure that shows it."""
+    """Whether the fact holds, and the value that shows it."""
 
     holds: bool
     figure: str
 
 
 def result(call: Call, X: Any, y: Any, t: float) -> tuple[Any, list[int]]:
-    """The scores (None where the package gives the order only) and the order of the columns,
-    best first.
+    """Return the scores and the order of the columns, best first.
+
+    The scores are None if the package returns the order only.
     """
     import numpy as np
 
@@ -330,36 +330,34 @@ def result(call: Call, X: Any, y: Any, t: float) -> tuple[Any, list[int]]:
 
 
 def same(call: Call, t: float, one: tuple[Any, Any], other: tuple[Any, Any]) -> Answer:
-    """Whether two inputs (X, y) give the same scores, or the same order where there are no
-    scores.
-    """
+    """Whether two inputs (X, y) give the same scores, or the same order if there are no scores."""
     import numpy as np
 
     (scores, order), (other_scores, other_order) = result(call, *one, t), result(call, *other, t)
     if scores is None:
         return Answer(
-            order == other_order, "same order" if order == other_order else "another order"
+            order == other_order, "same order" if order == other_order else "different order"
         )
     difference = float(np.abs(scores - other_scores).max())
     return Answer(difference < 1e-6, f"differs by {difference:.1g}")
 
 
 def kept(call: Call, data: Any, column: int, changed: Any) -> Answer:
-    """Whether one column keeps its score (to a thousandth) and its place."""
+    """Whether one column keeps its score (to a relative tolerance of 0.001) and its rank."""
     import numpy as np
 
     X, y, t = data["units_X"], data["y"], float(data["units_t"])
     (before, order), (after, new_order) = result(call, X.copy(), y, t), result(call, changed, y, t)
     place, new_place = order.index(column) + 1, new_order.index(column) + 1
     if before is None:
-        return Answer(place == new_place, f"place {place} → {new_place} of {len(order)}")
+        return Answer(place == new_place, f"rank {place} → {new_place} of {len(order)}")
     close = bool(np.isclose(before[column], after[column], rtol=1e-3, atol=0))
     return Answer(close and place == new_place, f"{before[column]:.3g} → {after[column]:.3g}")
 
 
 def keeps_scale(call: Call, data: Any) -> Answer:
-    """The last column is too narrow to change who is near whom, so that only its own score is at
-    stake.
+    """Test a rescaled column. It is too narrow to affect the neighbours, so only its score can
+    change.
     """
     changed = data["units_X"].copy()
     changed[:, -1] *= 1e-8
@@ -380,23 +378,23 @@ def constants_last(call: Call, data: Any, rows: int | None = None) -> Answer:
     scores, order = result(call, X.copy(), y, float(data["digits_t"]))
     first = min(order.index(column) for column in constant) + 1
     score = "" if scores is None else f", score {scores[constant[0]]:.3g}"
-    return Answer(first > X.shape[1] - len(constant), f"from place {first} of {X.shape[1]}{score}")
+    return Answer(first > X.shape[1] - len(constant), f"from rank {first} of {X.shape[1]}{score}")
 
 
 def fewer_constants_last(call: Call, data: Any) -> Answer:
-    """On the first 300 rows, because ReliefF in plain Python is slow."""
+    """Test the first 300 rows only, because ReliefF in pure Python is slow."""
     return constants_last(call, data, 300)
 
 
 def first_column_first(call: Call, data: Any) -> Answer:
     _, order = result(call, data["first_X"].copy(), None, float(data["first_t"]))
-    return Answer(order[0] == 0, f"place {order.index(0) + 1} of {len(order)}")
+    return Answer(order[0] == 0, f"rank {order.index(0) + 1} of {len(order)}")
 
 
 def takes_sparse(call: Call, data: Any) -> Answer:
     import scipy.sparse as sp
 
-    # 100 rows, because a peer makes an n × n array of sparse matrices of them
+    # Only 100 rows, because one package creates an n × n array of sparse matrices.
     X, y = data["sparse_X"], data["y"][::3]
     return same(call, float(data["units_t"]), (X.copy(), y), (sp.csr_matrix(X), y))
 
@@ -425,8 +423,9 @@ def finds_the_one(call: Call, data: Any) -> Answer:
 
 
 def orders_as_the_paper(call: Call, data: Any) -> Answer:
-    """The paper's formula puts f0 before f1 in every draw; its mean scores are printed below the
-    table.
+    """Test the order of f0 and f1. By the paper's formula f0 comes first in every draw.
+
+    The mean scores of the formula are printed below the table.
     """
     import numpy as np
 
@@ -442,19 +441,19 @@ def two(scores: Any) -> str:
 
 
 class Fact(NamedTuple):
-    """A statement, the score it is about, and how it is tested."""
+    """A statement about a score, and its test."""
 
     statement: str
     score: str
     test: Callable[[Call, Any], Answer]
 
 
-SCALE, OFFSET = "a column × 1e-8 keeps score and place", "a column + 1e8 keeps score and place"
+SCALE, OFFSET = "a column × 1e-8 keeps score and rank", "a column + 1e8 keeps score and rank"
 CONSTANT, FIRST = (
     "digits: the 3 constant pixels come last",
     "graph of the first column: it comes first",
 )
-SPARSE, ALONE = "sparse input gives what dense gives", "the caller's X is left alone"
+SPARSE, ALONE = "sparse and dense input give the same result", "the caller's X is not modified"
 
 FACTS = [
     Fact(SCALE, "Laplacian", keeps_scale),
@@ -475,8 +474,8 @@ FACTS = [
     Fact(ALONE + " (default call)", "Laplacian", leaves_input_alone),
     Fact(ALONE, "Fisher", leaves_input_alone),
     Fact(ALONE, "ReliefF", leaves_input_alone),
-    Fact("unsupervised: another y changes nothing", "Laplacian, y given", ignores_labels),
-    Fact("50 easy problems: finds the 1 good column of 8", "Fisher, select 1", finds_the_one),
+    Fact("unsupervised: a different y has no effect", "Laplacian, y given", ignores_labels),
+    Fact("50 easy problems: finds the 1 relevant column of 8", "Fisher, select 1", finds_the_one),
     Fact("classes of 240, 50, 10: the paper's order", "ReliefF", orders_as_the_paper),
 ]
 
@@ -491,8 +490,8 @@ def make_data(folder: Path) -> None:
 
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], 100)
-    # Two wide columns that follow the classes, two of noise, and a narrow one that follows the
-    # classes best.
+    # Two wide columns depend on the classes, two are noise, and a narrow one depends on the classes
+    # most strongly.
     wide = np.column_stack([4 * y, 4 * (y == 1), 0 * y, 0 * y]) + rng.normal(size=(300, 4))
     units = np.column_stack([wide, 1e-3 * (y + 0.1 * rng.normal(size=300))])
     sparse = np.where(rng.random((100, 20)) < 0.3, rng.random((100, 20)), 0) + (
@@ -535,7 +534,7 @@ def make_data(folder: Path) -> None:
 
 
 def relieff_of_the_paper(X: Any, y: Any, k: int) -> Any:
-    """ReliefF as Robnik-Šikonja and Kononenko (2003) print it, as plainly as it can be written."""
+    """Compute ReliefF with plain loops, as published by Robnik-Šikonja and Kononenko (2003)."""
     import numpy as np
 
     X = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
@@ -552,7 +551,7 @@ def relieff_of_the_paper(X: Any, y: Any, k: int) -> Any:
     return weights
 
 
-# --- In a process of its own
+# --- In a separate process
 # --------------------------------------------------------------------------------------------------
 
 
@@ -580,7 +579,7 @@ def answer_facts(package: str, folder: Path) -> Any:
 
 def answer_time(package: str, data: Any, n_samples: int) -> Any:
     X, t, call = data["X"][:n_samples].copy(), float(data["t"]), CALLS[package]()["Laplacian"]
-    result(call, X[:200].copy(), None, t)  # lazy imports and thread pools are nobody's fault
+    result(call, X[:200].copy(), None, t)  # Imports and thread pools start in the first call.
     (scores, order), seconds, extra = measured(lambda: result(call, X, None, t), most_calls=5)
     return {
         "seconds": seconds,
@@ -591,7 +590,7 @@ def answer_time(package: str, data: Any, n_samples: int) -> Any:
 
 
 def work(package: str, task: str, folder: Path) -> None:
-    """Answer on the last line of the output; before it a peer may print what it likes."""
+    """Print the answer as the last line of the output. Packages may print other lines before it."""
     import resource
 
     import numpy as np
@@ -613,13 +612,13 @@ def work(package: str, task: str, folder: Path) -> None:
 # --------------------------------------------------------------------------------------------------
 
 
-def say(text: str) -> None:
-    """Progress goes beside the tables, not into them."""
+def progress(text: str) -> None:
+    """Print progress to stderr, so that it does not mix with the tables."""
     print(f"… {text}", file=sys.stderr, flush=True)
 
 
 def run(command: list[str], seconds: float) -> tuple[bool, str]:
-    """Whether a command went well, and its last line of output, or of errors if it did not."""
+    """Return whether a command succeeded, and its last line of output, or of errors if it failed."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
@@ -631,8 +630,8 @@ def run(command: list[str], seconds: float) -> tuple[bool, str]:
 
 
 def ask(python: str, package: str, task: str, folder: Path, seconds: float) -> tuple[Any, str]:
-    """The answer of a process of its own, or None and what went wrong."""
-    say(f"{package}: {task}")
+    """Return the answer of a separate process, or None and the reason of the failure."""
+    progress(f"{package}: {task}")
     well, line = run([python, __file__, "--work", package, task, str(folder)], seconds)
     if well:
         return json.loads(line), ""
@@ -655,7 +654,7 @@ def installed_version(python: str, package: str) -> str | None:
 
 
 def interpreter(package: str) -> tuple[str | None, str]:
-    """The Python that has the package, and its version; or None and the reason."""
+    """Return the interpreter that has the package, and its version; or None and the reason."""
     if package not in ENVIRONMENTS:
         return sys.executable, installed_version(sys.executable, package) or ""
     folder = cache_folder() / ENVIRONMENTS[package]
@@ -666,7 +665,7 @@ def interpreter(package: str) -> tuple[str | None, str]:
             return None, f"no virtual environment: {reason}"
     version = installed_version(python, package)
     if version is None:
-        say(f"installing {package}")
+        progress(f"installing {package}")
         _, reason = run(
             [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", package], 600
         )
@@ -679,8 +678,9 @@ def interpreter(package: str) -> tuple[str | None, str]:
 
 
 def measured_times(pythons: dict[str, str], folder: Path) -> dict[str, dict[int, Any]]:
-    """By package and size: seconds, MiB and order, or why there is none. Size by size, so that
-    all share the same weather.
+    """Return seconds, MiB and order by package and size, or the reason of a failure.
+
+    All packages run at one size before the next, so that changes of the load affect all of them.
     """
     times: dict[str, dict[int, Any]] = {package: {} for package in TIMED if package in pythons}
     last: dict[str, tuple[int, float]] = {}
@@ -720,16 +720,14 @@ def time_cell(here: Any, ours: Any) -> str:
 
 
 def rank_correlation(order: list[int], other: list[int]) -> float:
-    """Spearman's, of two orders of the same columns."""
+    """Return Spearman's rank correlation of two orders of the same columns."""
     place = {column: rank for rank, column in enumerate(other)}
     squares = sum((rank - place[column]) ** 2 for rank, column in enumerate(order))
     return 1 - 6 * squares / (len(order) * (len(order) ** 2 - 1))
 
 
 def agreement(found: dict[int, Any], ours: dict[int, Any]) -> str:
-    """The rank correlation of the orders of the columns, on the largest table that both could
-    do.
-    """
+    """Return the rank correlation of the orders on the largest table that both completed."""
     common = [n for n in found if isinstance(found[n], dict) and isinstance(ours[n], dict)]
     if not common:
         return "–"
@@ -750,7 +748,7 @@ def fact_cell(answer: list[Any] | None, no: str = "NO") -> str:
 
 
 def wide_fact_table(facts: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """A row for each fact, a column for each package."""
+    """Return a table with a row for each fact and a column for each package."""
     rows = [
         [
             fact.statement,
@@ -763,7 +761,7 @@ def wide_fact_table(facts: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
 
 
 def long_fact_table(facts: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """A row for each fact and peer."""
+    """Return a table with a row for each fact and package."""
     rows = []
     for place, fact in enumerate(FACTS):
         ours = fact_cell(facts[OURS]["answers"][place])
@@ -772,7 +770,7 @@ def long_fact_table(facts: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
                 rows.append(
                     [fact.statement, fact.score, ours, package, fact_cell(found["answers"][place])]
                 )
-    return ["fact", "score", "ours", "peer", "the peer's answer"], rows
+    return ["fact", "score", "graphsieve", "package", "its result"], rows
 
 
 def print_table(header: list[str], rows: list[list[str]], markdown: bool) -> None:
@@ -794,7 +792,7 @@ def print_list(title: str, lines: list[str]) -> None:
 
 
 def main(markdown: bool) -> None:
-    """Install, ask everyone, print."""
+    """Install the packages, run all measurements, and print the tables."""
     asked = list(dict.fromkeys([*PACKAGES, *TIMED]))
     state = {package: interpreter(package) for package in asked}
     pythons = {package: python for package, (python, _) in state.items() if python}
@@ -811,19 +809,18 @@ def main(markdown: bool) -> None:
                 if answer:
                     facts[package] = answer
                 else:
-                    notes[package] += f", did not answer: {reason}"
+                    notes[package] += f", failed: {reason}"
 
-    print("Facts, measured in this run (– is a score that a package does not have)\n")
+    print("Facts, measured in this run (–: the package does not have this score)\n")
     print_table(*(wide_fact_table if markdown else long_fact_table)(facts), markdown)
-    print(f"\nReliefF as the paper prints it gives {facts[OURS]['paper']} (mean of the draws).")
+    print(f"\nThe published ReliefF gives {facts[OURS]['paper']} (mean of the draws).")
     print(
-        "\nLaplacian score, k = 5, 50 columns: the best time, memory above the data, × ours, rank "
-        "correlation with our order\n"
+        "\nLaplacian score, k = 5, 50 columns: best time, memory above the data, ratios to "
+        "graphsieve, rank correlation with its order\n"
     )
     print_table(*time_table(times), markdown)
     machine = (
-        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load:.1f} from elsewhere "
-        "before the run"
+        f"Python {sys.version.split()[0]}, {os.cpu_count()} cores, load {load:.1f} before the run"
     )
     print_list(
         f"Packages ({machine}):", [f"{package} {note}".strip() for package, note in notes.items()]
@@ -833,7 +830,7 @@ def main(markdown: bool) -> None:
         for package, answer in facts.items()
         for score, text in answer["called"].items()
     ]
-    print_list("What was called:", called)
+    print_list("Calls:", called)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""From a graph to labels: wall time, and the error against a direct solution. Exits with 1 if a
-solution takes too long.
+"""Measure the time of label propagation, and its error against a direct solution.
 
     python benchmarks/propagation.py
 
-Three groups of samples with noise in ten features, 100 labels, 10 neighbours. The search for
-neighbours is timed by itself, since it is the same for whoever propagates; of three runs the best
-time counts. scikit-learn's LabelPropagation gets the very same weights, at a size where a direct
-solution can judge both. The share of samples that no class has with 0.99 is shown because labels of
-groups far apart are easy for everybody.
+The data are three noisy groups of samples in ten features, with 100 labels and 10 neighbours. The
+neighbour search is timed separately, because it does not depend on the propagation. The best of
+three times counts. LabelPropagation of scikit-learn gets the same weights, at a size where a direct
+solution is possible. "undecided" is the share of samples without a class probability of at least
+0.99, because well separated groups are easy for every method. The exit code is 1 if a solution
+takes too long.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-# Seconds from graph to labels, and where the width must be raised to find them
+# Seconds from graph to labels; the second limit applies if the bandwidth must be increased.
 LIMIT, LIMIT_RAISED = 3.0, 10.0
 N_NEIGHBORS, N_FEATURES, N_LABELED, N_CLASSES = 10, 10, 100, 3
 SIZES = (5_000, 50_000)
-JUDGED = 5_000  # the size at which there is a direct solution
+JUDGED = 5_000  # the size with a direct solution
 
 
 class Linked(NamedTuple):
-    """Rows, their labels (−1 unknown), the edges among them, and how long it took to find those."""
+    """Rows, their labels (−1: unknown), the edges between them, and the time of the search."""
 
     rows: Any
     exponent: int
@@ -36,7 +36,7 @@ class Linked(NamedTuple):
 
 
 def timed(call: Callable[[], Any], calls: int = 1) -> tuple[Any, float]:
-    """The result of a call and its best time in seconds."""
+    """Return the result of a call and its best time in seconds."""
     times = []
     for _ in range(calls):
         start = time.perf_counter()
@@ -46,8 +46,9 @@ def timed(call: Callable[[], Any], calls: int = 1) -> tuple[Any, float]:
 
 
 def noisy_groups(n_samples: int) -> tuple[Any, Any]:
-    """Three groups that overlap, one sample in fifty with noise of three times the spread; a few
-    labels.
+    """Create three overlapping groups with a few labels.
+
+    The noise of one sample in fifty is three times as large.
     """
     import numpy as np
 
@@ -71,8 +72,9 @@ def linked(n_samples: int) -> Linked:
 
 
 def labels_from(graph: Linked, width: float | None) -> tuple[Any, float]:
-    """The probabilities and the bandwidth in units of the rows: all that happens once the
-    neighbours are found.
+    """Return the probabilities and the bandwidth in units of the rows.
+
+    These are all steps after the neighbour search.
     """
     from graphsieve.search import propagation
 
@@ -82,7 +84,7 @@ def labels_from(graph: Linked, width: float | None) -> tuple[Any, float]:
 
 
 def propagation_width(graph: Linked, width: float | None) -> float:
-    """The width that was asked for, in units of the rows."""
+    """Return the requested bandwidth in units of the rows."""
     from graphsieve.search import propagation
 
     return float(propagation._bandwidth(graph.rows, 0, graph.edges, graph.codes, width)[0])
@@ -98,7 +100,7 @@ def weights(graph: Linked, width: float) -> Any:
 
 
 def direct(graph: Linked, width: float) -> Any:
-    """(D − W)_uu F = W_ul Y by a dense factorization."""
+    """Solve (D − W)_uu F = W_ul Y by a dense factorization."""
     import numpy as np
 
     W = weights(graph, width).toarray()
@@ -122,19 +124,19 @@ def scikit_learn(graph: Linked, width: float) -> Any:
 
 
 def main() -> int:
-    """Print a line for each solution, and say whether all kept the limit."""
+    """Print a line for each solution, and return 1 if one exceeds its limit."""
     import numpy as np
 
     print(f"{'case':<58}{'seconds':>9}{'undecided':>11}{'largest error':>15}")
     kept = True
     for n_samples in SIZES:
         graph = linked(n_samples)
-        print(f"{f'{n_samples:,} samples: the search for neighbours':<58}{graph.seconds:>9.2f}")
+        print(f"{f'{n_samples:,} samples: neighbour search':<58}{graph.seconds:>9.2f}")
         for name, width in (
             ("automatic bandwidth", None),
             ("mean d² as bandwidth", float(graph.edges.squared.mean())),
         ):
-            with warnings.catch_warnings(record=True) as said:
+            with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 (found, scaled), seconds = timed(
                     lambda graph=graph, width=width: labels_from(graph, width), 3
@@ -149,13 +151,13 @@ def main() -> int:
                 (found.max(axis=1) < 0.99).mean(),
                 "" if seconds <= limit else "  over",
             )
-            title = f"{n_samples:,} samples, {name}{', raised' if raised else ''}: graphsieve"
+            title = f"{n_samples:,} samples, {name}{', increased' if raised else ''}: graphsieve"
             print(f"{title:<58}{seconds:>9.2f}{undecided:>11.2f}{error}{verdict}")
-            for message in {str(warning.message) for warning in said}:
+            for message in {str(warning.message) for warning in caught}:
                 print(f"    {message}")
             if judged:
                 with warnings.catch_warnings():
-                    # That a thousand rounds were not enough: the error tells
+                    # scikit-learn warns that 1,000 iterations were not enough. The error shows it.
                     warnings.simplefilter("ignore")
                     theirs, seconds = timed(
                         lambda graph=graph, scaled=scaled: scikit_learn(graph, scaled), 3

@@ -1,33 +1,36 @@
-"""Prototypes in place of samples: how fast a map is made, and how the numbers of samples they stand
-for should enter a score.
+"""Prototypes that represent samples: the speed of the batch map, and the use of counts in scores.
 
-    python benchmarks/prototypes.py            # both parts; exits with 1 if the map is not 10 × faster at equal quality
-    python benchmarks/prototypes.py map        # part one alone: against MiniSom, which is installed into a temporary folder
-    python benchmarks/prototypes.py counts     # part two alone: needs the shared data sets; some minutes
+    python benchmarks/prototypes.py            # both parts
+    python benchmarks/prototypes.py map        # part one: comparison with MiniSom
+    python benchmarks/prototypes.py counts     # part two: needs the shared data sets; some minutes
 
-Part one. Both train in batches on 20,000 × 50 with a 26 × 14 lattice, as many epochs, the same
-shrinking radius, one thread, and a start in the principal plane; MiniSom with learning rate 1, so
-that its update is Eq. 14. Quality is the mean distance of a sample to the nearest of the vectors
-that came out, by one function for both; ours are means of samples, the peer's are smoothed. MiniSom
-runs once, graphsieve up to three times, of which the best counts.
+The exit code is 1 if the map is not 10 times as fast as MiniSom at equal quality.
 
-Part two. The rank correlation of scores from prototypes with those from all samples. The options:
+Part one installs MiniSom in a temporary folder. Both packages train in batches on 20,000 × 50 with
+a 26 × 14 lattice, the same number of epochs, the same shrinking radius, one thread, and a start in
+the principal plane. MiniSom has learning rate 1, so that its update is Eq. 14. The quality is the
+mean distance of a sample to the nearest of the resulting vectors, computed by the same function for
+both. Our vectors are means of samples; those of MiniSom are smoothed. MiniSom runs once, and
+graphsieve up to three times; the best time counts.
+
+Part two computes the rank correlation of scores from prototypes with scores from all samples. A
+prototype i represents c_i samples. The options are:
 
     A   counts are ignored, as in the paper
     B   edges w_ij c_i c_j
     C   edges w_ij √(c_i c_j)
-    D   edges w_ij, spread weighted by d_i c_i
+    D   edges w_ij, variance weighted by d_i c_i
     E   edges w_ij (c_i + c_j) / 2
-    LA  the graph lifted to the samples: every sample of i is linked to every sample of j, all
-    together with weight w_ij; so the
-        variances within the prototypes enter both energy and spread
-    LB  lifted, all together w_ij c_i c_j LC  lifted, all together w_ij √(c_i c_j) LO  as LC, and
-    the samples of one prototype are linked among themselves, all together with weight c_i
-    S   for comparison no prototypes, but as many samples drawn at random
+    LA  the graph is lifted to the samples: every sample of i is linked to every sample of j, with a
+        total weight of w_ij; the variances within the prototypes then enter energy and variance
+    LB  lifted, with a total weight of w_ij c_i c_j
+    LC  lifted, with a total weight of w_ij √(c_i c_j)
+    LO  as LC, and the samples of a prototype are linked to each other with a total weight of c_i
+    S   for comparison, the same number of random samples instead of prototypes
 
-Every replicate takes a random 80 % of the samples, standardised, 8 random labels for the
-constrained Laplacian score, and a seed of k-means; "all samples" are then these. Then the paper's
-Waveform case: are the noise features (22 to 40) the worst by CLS?
+Every replicate uses a random 80 % of the samples, standardised, with 8 random labels for the
+constrained Laplacian score (CLS) and a seed for k-means. "All samples" are these samples. The last
+table is the Waveform case of the paper: are the noise features (22 to 40) the worst by CLS?
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from peers import print_table, run, say
+from peers import print_table, progress, run
 
 SIDES = (26, 14)
 EPOCHS = 20
@@ -53,7 +56,8 @@ CASES = ("blobs and noise", "curved and correlated")
 
 SHARED_DATA = Path(__file__).parents[2] / "shared" / "data"
 SETS = ("waveform40", "mnist5k", "usps", "madelon", "pollen", "ionosphere")
-# Not looked at while the options were made up; at most so many of their samples.
+# These sets were not used while the options were designed. At most HELD_OUT_SAMPLES samples of each
+# are used.
 HELD_OUT = ("census_house_sub", "orl", "sonar", "tecator", "cassava_nir", "yale", "pie10p")
 HELD_OUT_SAMPLES = 4000
 REPLICATES = 3
@@ -67,9 +71,7 @@ WAVEFORM_DRAWS = 10
 
 
 def map_rows(case: str) -> Any:
-    """Ten groups that differ in half of the columns; or six curved factors behind all columns,
-    with noise.
-    """
+    """Return ten groups that differ in half of the columns, or six curved factors with noise."""
     import numpy as np
     from memory import grouped_rows
 
@@ -81,13 +83,13 @@ def map_rows(case: str) -> Any:
 
 
 def radius_at(_: float, epoch: int, n_epochs: int) -> float:
-    """The radius that graphsieve has in this epoch, in the form that MiniSom asks for."""
+    """Return the radius of graphsieve in this epoch, in the form that MiniSom requires."""
     first, last = max(SIDES) / 2, 0.3
     return float(first * (last / first) ** (epoch / (n_epochs - 1)))
 
 
 def work_of_minisom(folder: Path) -> None:
-    """Train on rows.npy, leave the units in units.npy, print the seconds."""
+    """Train on rows.npy, save the units in units.npy, and print the seconds."""
     import numpy as np
     from minisom import MiniSom
 
@@ -101,8 +103,8 @@ def work_of_minisom(folder: Path) -> None:
         decay_function=lambda rate, epoch, n_epochs: rate,
         random_seed=0,
     )
-    # Its constructor takes a function for the rate but not for the radius, and both are to be
-    # trained alike.
+    # The constructor accepts a function for the rate but not for the radius. Both packages must use
+    # the same radius.
     peer._sigma_decay_function = radius_at
     peer.pca_weights_init(rows)
     peer.train_batch_offline(rows, EPOCHS)
@@ -127,7 +129,7 @@ WORK: dict[str, Callable[[Path], None]] = {"graphsieve": work_of_ours, "MiniSom"
 
 
 def quantization_error(rows: Any, units: Any) -> float:
-    """The mean distance to the nearest unit, from differences."""
+    """Return the mean distance to the nearest unit, computed from explicit differences."""
     import numpy as np
     from scipy.spatial.distance import cdist
 
@@ -136,7 +138,7 @@ def quantization_error(rows: Any, units: Any) -> float:
 
 def minisom_interpreter(folder: Path) -> str | None:
     python = str(folder / "peer" / "bin" / "python")
-    say("installing MiniSom")
+    progress("installing MiniSom")
     for command in (
         [sys.executable, "-m", "venv", str(folder / "peer")],
         [
@@ -152,18 +154,19 @@ def minisom_interpreter(folder: Path) -> str | None:
     ):
         well, reason = run(command, INSTALL_LIMIT)
         if not well:
-            say(f"MiniSom does not install: {reason}")
+            progress(f"MiniSom does not install: {reason}")
             return None
     return python
 
 
 def compare_maps() -> bool:
-    """Print the comparison; whether we are as much faster as we want to be, at equal or lower
-    quantisation error.
+    """Print the comparison, and return whether the target speed-up is met.
+
+    The quantisation error must not exceed that of MiniSom.
     """
     import numpy as np
 
-    # Inherited by the processes that are measured
+    # The measured processes inherit these settings.
     os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
     table, good = [], True
     with tempfile.TemporaryDirectory() as name:
@@ -176,10 +179,10 @@ def compare_maps() -> bool:
             np.save(folder / "rows.npy", rows)
             seconds, errors = {}, {}
             for package, python in (("graphsieve", sys.executable), ("MiniSom", peer)):
-                say(f"{case}: {package}")
+                progress(f"{case}: {package}")
                 well, line = run([python, __file__, "--work", package, name], MAP_LIMIT)
                 if not well:
-                    say(line)
+                    progress(line)
                     return False
                 seconds[package] = json.loads(line)
                 errors[package] = quantization_error(rows, np.load(folder / "units.npy"))
@@ -190,7 +193,7 @@ def compare_maps() -> bool:
             table[-1].append(f"× {times:.0f}")
             table[-2].append("")
     print(f"Batch map, 20,000 × 50, {SIDES[0]} × {SIDES[1]}, {EPOCHS} epochs, one thread\n")
-    print_table(["data", "package", "time", "quantisation error", "time of ours"], table, False)
+    print_table(["data", "package", "time", "quantisation error", "relative time"], table, False)
     return good
 
 
@@ -199,9 +202,7 @@ def compare_maps() -> bool:
 
 
 class Rows(NamedTuple):
-    """Kept samples and prototypes: their means, the variances within them, their counts, and
-    class codes.
-    """
+    """Means, inner variances, counts and class codes of labelled samples and prototypes."""
 
     means: Any
     within: Any
@@ -210,10 +211,11 @@ class Rows(NamedTuple):
 
 
 class Option(NamedTuple):
-    """By what an edge is multiplied; whether counts weigh the spread, and the mean of CLS; whether
-    the graph is lifted.
+    """A way to use the counts.
 
-    `own` is the weight of the links within a prototype, for each of its samples.
+    `factor` multiplies the edges. `in_spread` and `in_mean` apply the counts to the variance and to
+    the mean of CLS. `lifted` lifts the graph to the samples. `own` is the weight of the links
+    within a prototype, for each of its samples.
     """
 
     factor: Callable[[Any, Any], Any]
@@ -253,9 +255,7 @@ OPTIONS = {
 
 
 def forms(graph: Any, rows: Rows, option: Option) -> tuple[Any, Any, Any]:
-    """The energies of all features, the weights of the rows in the spread, and the variances
-    within them by the option.
-    """
+    """Return the energies of all features, the weights of the rows, and their inner variances."""
     import numpy as np
 
     first, second = graph.first, graph.second
@@ -278,8 +278,9 @@ def laplacian_by(option: Option, rows: Rows, graph: Any) -> Any:
 
 
 def constrained_by(option: Option, rows: Rows, graph: Any) -> Any:
-    """Eq. 4 to 6 of the paper for constraints from labels: the 8 labelled rows are pushed from
-    those of other classes.
+    """Compute Eq. 4 to 6 of the paper for constraints from labels.
+
+    The 8 labelled rows are pushed away from those of other classes.
     """
     import numpy as np
 
@@ -303,7 +304,7 @@ def standardized(X: Any) -> Any:
 
 
 def load(name: str) -> tuple[Any, Any]:
-    """Features, and classes; a continuous target is cut at its median."""
+    """Return features and classes. A continuous target is split at its median."""
     import numpy as np
 
     with np.load(SHARED_DATA / f"{name}.npz", allow_pickle=False) as file:
@@ -315,7 +316,7 @@ def load(name: str) -> tuple[Any, Any]:
 
 
 def drawn_labels(y: Any, rng: Any) -> Any:
-    """−1 for all but a few samples, which are of at least two classes."""
+    """Return a few random labels of at least two classes, and −1 for the other samples."""
     import numpy as np
 
     while True:
@@ -325,7 +326,7 @@ def drawn_labels(y: Any, rng: Any) -> Any:
 
 
 def grouped(X: Any, codes: Any, assignment: Any) -> Rows:
-    """The labelled samples as they are, and the groups of all others."""
+    """Return the labelled samples unchanged, and the groups of all others."""
     import numpy as np
 
     kept, others = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
@@ -342,9 +343,7 @@ def grouped(X: Any, codes: Any, assignment: Any) -> Rows:
 
 
 def graphs(rows: Rows, bandwidth: float | None = None) -> tuple[Any, Any]:
-    """Of the nearest neighbours of all rows (for the Laplacian score), and with the constraints
-    (for CLS).
-    """
+    """Return the neighbour graph (for the Laplacian score) and the constrained graph (for CLS)."""
     from graphsieve.graphs.builders import constrained_neighbor_graph, neighbor_graph
     from graphsieve.supervision.value import Supervision
     from graphsieve.table.columns import MemoryTable
@@ -365,8 +364,9 @@ def scores_of(rows: Rows, options: list[Option]) -> list[tuple[Any, Any]]:
 
 
 def replicate(name: str, seed: int) -> dict[tuple[str, int], Any]:
-    """By way and size: the correlations, an array of (score, option), the last one for random
-    samples.
+    """Return the correlations by compression and size, as arrays of (score, option).
+
+    The last option is that of random samples.
     """
     import numpy as np
     from scipy.stats import spearmanr
@@ -410,10 +410,10 @@ def replicate(name: str, seed: int) -> dict[tuple[str, int], Any]:
 def compare_counts(title: str, sets: tuple[str, ...]) -> None:
     import numpy as np
 
-    header = ["score", "way", "prototypes", "set", *OPTIONS, "S"]
+    header = ["score", "method", "prototypes", "set", *OPTIONS, "S"]
     found: dict[tuple[str, int], list[Any]] = {}
     for name in sets:
-        say(name)
+        progress(name)
         runs = [replicate(name, seed) for seed in range(REPLICATES)]
         for key in runs[0]:
             found.setdefault(key, []).append(np.mean([one[key] for one in runs], axis=0))
@@ -435,7 +435,7 @@ def compare_counts(title: str, sets: tuple[str, ...]) -> None:
 
 
 def noise_among_worst(scores: Any) -> int:
-    """How many of the 19 noise features are among the 19 with the largest scores."""
+    """Return the number of the 19 noise features among the 19 features with the largest scores."""
     import numpy as np
 
     n_noise = len(scores) - NOISE_FROM
@@ -461,7 +461,7 @@ def waveform_case() -> None:
                 )
     print(
         f"\nWaveform, CLS of raw features, {SIDES[0]} × {SIDES[1]}: noise features among the 19 "
-        "worst, by draw of the labels\n"
+        "worst, for each draw of the labels\n"
     )
     table = [
         [*key, *map(str, values), f"{sum(v >= 17 for v in values)} of {len(values)}"]
@@ -476,8 +476,8 @@ def main(parts: list[str]) -> int:
     warnings.simplefilter("ignore")
     good = compare_maps() if not parts or "map" in parts else True
     if not parts or "counts" in parts:
-        compare_counts("Sets on which the options were made up", SETS)
-        compare_counts("Sets held out", HELD_OUT)
+        compare_counts("Data sets used to design the options", SETS)
+        compare_counts("Held-out data sets", HELD_OUT)
         waveform_case()
     return 0 if good else 1
 

@@ -1,14 +1,13 @@
-"""ReliefF beside skrebate and fast-select: times in one run, agreement, growth and memory. Exits
-with 1 if a bar is missed.
+"""Compare ReliefF with skrebate and fast-select: time, agreement, growth and memory.
 
-    python benchmarks/relieff.py           # against the peers
-    python benchmarks/relieff.py growth    # ours alone: growth with samples and features, memory above X
+    python benchmarks/relieff.py           # comparison with the other packages
+    python benchmarks/relieff.py growth    # graphsieve only: growth, and memory above X
 
-Each package has a process of its own that stays alive, so that whatever it compiles is compiled
-before it is timed. They are called by turns with the same table, and of each the best time counts.
-skrebate needs minutes, so it is called once a case, and only where there is a bar. Peers are found
-in this environment or in those of `peers.py`; whoever is in neither and does not install is
-missing.
+Each package runs in a separate process that stays alive, so that compilation does not count. The
+packages are called alternately with the same table, and the best time counts. skrebate needs
+minutes, so it is called once per case, and only in cases with a target. The packages are searched
+in this environment and in those of `peers.py`. A package that does not install is reported as
+missing. The exit code is 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -26,11 +25,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memory import measured
-from peers import installed_version, interpreter, print_table, say
+from peers import installed_version, interpreter, print_table, progress
 
 OURS, SKREBATE, FAST_SELECT = "graphsieve", "skrebate", "fast-select"
 N_NEIGHBORS = 10
-# Turns of the quick ones, and seconds after which no further one starts
+# Minimum and maximum number of turns, and seconds after which no further turn starts.
 AT_LEAST, AT_MOST, ENOUGH = 3, 9, 10.0
 GROWING = (
     (1_000, 200),
@@ -45,12 +44,12 @@ LARGE = (20_000, 500)
 
 
 class Case(NamedTuple):
-    """A table of random numbers, and by how much we must be faster than each peer that is asked."""
+    """The size of a random table, and the target speed-up over each package that is called."""
 
     n_samples: int
     n_features: int
     n_classes: int
-    bars: dict[str, float]
+    targets: dict[str, float]
 
 
 CASES = (
@@ -63,7 +62,7 @@ CASES = (
 
 
 def table(n_samples: int, n_features: int, n_classes: int) -> tuple[Any, Any]:
-    """Normal columns, of which five follow the classes."""
+    """Create normally distributed columns, five of which depend on the classes."""
     import numpy as np
 
     rng = np.random.default_rng(0)
@@ -72,7 +71,7 @@ def table(n_samples: int, n_features: int, n_classes: int) -> tuple[Any, Any]:
     return X, y
 
 
-# --- In a process of its own
+# --- In a separate process
 # --------------------------------------------------------------------------------------------------
 
 
@@ -106,8 +105,9 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def work(package: str) -> None:
-    """Answer each line, which names a table, with the seconds of one call and its scores; warm
-    up first.
+    """Read paths of tables from stdin, and print the seconds and the scores of one call for each.
+
+    A first call on a small table triggers imports and compilation.
     """
     import numpy as np
 
@@ -122,14 +122,14 @@ def work(package: str) -> None:
 
 
 def measure(n_samples: int, n_features: int) -> None:
-    """Seconds and MiB above X of our call."""
+    """Print the seconds, the MiB above X and the size of X in MiB for our call."""
     X, y = table(n_samples, n_features, 2)
     our_scores(*table(40, 10, 2))
     _, seconds, extra = measured(lambda: our_scores(X, y), 5)
     print(json.dumps([seconds, extra, X.nbytes / 2**20]))
 
 
-# --- The turns
+# --- Alternating calls
 # --------------------------------------------------------------------------------------------------
 
 
@@ -147,7 +147,7 @@ class Worker:
         )
 
     def answer(self, path: Path) -> tuple[float, list[float]]:
-        """Seconds and scores of one call."""
+        """Return the seconds and the scores of one call."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{path}\n")
@@ -159,12 +159,12 @@ class Worker:
         return seconds, scores
 
     def close(self) -> None:
-        """No further calls."""
+        """End the process."""
         self.process.communicate()
 
 
 def environment(python: str) -> dict[str, str]:
-    """Ours, without the path to our own packages where the interpreter is another."""
+    """Return the environment variables, without PYTHONPATH for another interpreter."""
     return {
         name: value
         for name, value in os.environ.items()
@@ -173,7 +173,7 @@ def environment(python: str) -> dict[str, str]:
 
 
 def python_of(package: str) -> tuple[str | None, str]:
-    """The interpreter that has the package, and its version; or None and why there is none."""
+    """Return the interpreter that has the package, and its version; or None and the reason."""
     here = installed_version(sys.executable, package)
     return (sys.executable, here) if here or package == OURS else interpreter(package)
 
@@ -181,12 +181,12 @@ def python_of(package: str) -> tuple[str | None, str]:
 def by_turns(
     case: Case, workers: dict[str, Worker], path: Path
 ) -> dict[str, tuple[float, list[float]]]:
-    """The best seconds of each package, and its scores."""
+    """Return the best time of each package in seconds, and its scores."""
     found: dict[str, tuple[float, list[float]]] = {}
     began, turn = time.perf_counter(), 0
     while turn < AT_LEAST or (turn < AT_MOST and time.perf_counter() - began < ENOUGH):
         for package, worker in workers.items():
-            if (package != OURS and package not in case.bars) or (package == SKREBATE and turn):
+            if (package != OURS and package not in case.targets) or (package == SKREBATE and turn):
                 continue
             seconds, scores = worker.answer(path)
             found[package] = (min(seconds, found.get(package, (seconds,))[0]), scores)
@@ -195,12 +195,12 @@ def by_turns(
 
 
 def difference(scores: list[float], ours: list[float]) -> float:
-    """The largest difference, in shares of our largest score."""
+    """Return the largest difference, relative to our largest score."""
     return max(abs(a - b) for a, b in zip(scores, ours, strict=True)) / max(map(abs, ours))
 
 
 def compare() -> bool:
-    """Print the table; whether all bars were reached."""
+    """Print the table, and return whether all targets are met."""
     import numpy as np
 
     state = {package: python_of(package) for package in CALLS}
@@ -208,17 +208,17 @@ def compare() -> bool:
     rows, reached = [], True
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
-            say(f"{case.n_samples:,} × {case.n_features:,}, {case.n_classes} classes")
+            progress(f"{case.n_samples:,} × {case.n_features:,}, {case.n_classes} classes")
             path = Path(folder) / "case.npz"
             X, y = table(*case[:3])
             np.savez(path, X=X, y=y)
             found = by_turns(case, workers, path)
             seconds, ours = found.pop(OURS)
             for package, (theirs, scores) in found.items():
-                ratio, bar = theirs / seconds, case.bars[package]
-                reached &= ratio >= bar
+                ratio, target = theirs / seconds, case.targets[package]
+                reached &= ratio >= target
                 title = f"{case.n_samples:,} × {case.n_features:,}, {case.n_classes} classes"
-                verdict = f"×{ratio:.1f}" + ("" if ratio >= bar else f" MISSED ×{bar}")
+                verdict = f"×{ratio:.1f}" + ("" if ratio >= target else f" MISSED ×{target}")
                 rows.append(
                     [
                         title,
@@ -232,24 +232,22 @@ def compare() -> bool:
     for worker in workers.values():
         worker.close()
     print_table(
-        ["table", "ours", "peer", "the peer's", "ratio", "largest difference"], rows, markdown=False
+        ["table", "graphsieve", "peer", "time", "ratio", "largest difference"], rows, markdown=False
     )
     for package, (python, note) in state.items():
         print(f"{package} {note}" if python else f"{package} is missing: {note}")
     print(
-        f"k = {N_NEIGHBORS}; differences are shares of our largest score; load before the last "
-        f"case {os.getloadavg()[0]:.1f}"
+        f"k = {N_NEIGHBORS}. Differences are relative to our largest score. Load before the last "
+        f"case: {os.getloadavg()[0]:.1f}."
     )
     return bool(reached)
 
 
 def growth() -> None:
-    """Time and memory of ours for growing tables, each in a process of its own, and the
-    exponents between the ends.
-    """
+    """Print time and memory for growing tables, each in a separate process, and the exponents."""
     found = {}
     for shape in (*GROWING, LARGE):
-        say(f"{shape[0]:,} × {shape[1]:,}")
+        progress(f"{shape[0]:,} × {shape[1]:,}")
         command = [sys.executable, __file__, "--measure", *map(str, shape)]
         found[shape] = json.loads(
             subprocess.run(command, capture_output=True, text=True, check=True).stdout

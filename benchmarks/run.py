@@ -1,15 +1,14 @@
-"""All benchmarks in one command, from which benchmarks/README.md is made: peers, the machine's
-limits, memory, growth.
+"""Run all benchmarks and write benchmarks/README.md.
 
-    python benchmarks/run.py                  # all that has a bar but the large tables: a quarter of an hour on a quiet machine
-    python benchmarks/run.py --large          # all of it: half an hour there
-    python benchmarks/run.py growth imports   # parts alone; the others stay as they were
-    python benchmarks/run.py --page           # only write the page anew
-    python benchmarks/run.py --list           # the names of the parts
+    python benchmarks/run.py                  # all parts with targets, except large tables
+    python benchmarks/run.py --large          # all parts
+    python benchmarks/run.py growth imports   # single parts; the results of the others stay
+    python benchmarks/run.py --page           # only write the page again
+    python benchmarks/run.py --list           # list the parts
 
-What was found is kept in benchmarks/results.json after every part, with its date and machine, so
-that a run that was cut short has lost one part. This process only starts others, since a peak of
-memory belongs to a process.
+On an idle machine the first call takes 15 minutes, and the second 30 minutes. The results are saved
+in benchmarks/results.json after every part, with date and machine, so an interrupted run loses at
+most one part. This process only starts others, because peak memory is a property of a process.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from suite.machine import facts
-from suite.page import PARTS, Results, all_bars, page
+from suite.page import PARTS, Results, all_targets, page
 from suite.part import Part
 
 FOLDER = Path(__file__).parent
@@ -33,7 +32,7 @@ RESULTS, PAGE = FOLDER / "results.json", FOLDER / "README.md"
 
 
 def rounded(value: Any) -> Any:
-    """Five digits are more than any measurement has."""
+    """Round all numbers to five digits, which exceeds the precision of the measurements."""
     if isinstance(value, float):
         return float(f"{value:.5g}")
     if isinstance(value, dict):
@@ -46,22 +45,22 @@ def kept_results() -> Results:
 
 
 def keep(results: Results) -> None:
-    """Both files, in the order of the page, whole or not at all."""
+    """Write both files atomically, with the parts in the order of the page."""
     ordered = {part.name: results[part.name] for part in PARTS if part.name in results}
     for path, text in (
         (RESULTS, json.dumps(ordered, indent=1, ensure_ascii=False) + "\n"),
         (PAGE, page(ordered)),
     ):
-        beside = path.with_name(path.name + ".part")
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        temporary = path.with_name(path.name + ".part")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
 
 
 def run_part(part: Part, machine: dict[str, Any]) -> dict[str, Any]:
     load, start = os.getloadavg()[0], time.perf_counter()
     try:
         found = part.measure()
-    except Exception as problem:  # one part that breaks must not cost the others
+    except Exception as problem:  # A failed part must not stop the others.
         found = {"failed": f"{type(problem).__name__}: {problem}"[:100]}
     taken = time.perf_counter() - start
     date = datetime.now(UTC).isoformat(timespec="seconds")
@@ -79,19 +78,25 @@ def wanted_parts(names: list[str], large: bool) -> list[Part]:
 
 
 def main(given: list[str]) -> int:
-    """Run the parts, keep what they found, and say which bars are not met; 1 if a part could not
-    be measured.
+    """Run the parts, save the results and report all targets.
+
+    Return 1 if a part could not be measured.
     """
     names = [part.name for part in PARTS]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "parts", nargs="*", metavar="part", help="by default all that --large does not name"
+        "parts",
+        nargs="*",
+        metavar="part",
+        help="default: all parts with targets that are not large",
     )
     parser.add_argument(
-        "--large", action="store_true", help="large tables, the diverse search and quality, too"
+        "--large",
+        action="store_true",
+        help="also run large tables, the diverse search and the quality benchmark",
     )
-    parser.add_argument("--page", action="store_true", help="only write the page anew")
-    parser.add_argument("--list", action="store_true", help="name the parts")
+    parser.add_argument("--page", action="store_true", help="only write the page again")
+    parser.add_argument("--list", action="store_true", help="list the parts")
     options = parser.parse_args(given)
     if unknown := [name for name in options.parts if name not in names]:
         parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(names)}.")
@@ -115,16 +120,16 @@ def run_all(parts: list[Part], results: Results) -> int:
         failed += [part.name] if "failed" in results[part.name]["found"] else []
         keep(results)
     keep(results)
-    for bar in all_bars(results):
-        print(f"{bar.verdict.strip('*'):<13} {bar.claim}: {bar.found} ({bar.wanted})")
+    for target in all_targets(results):
+        print(f"{target.verdict.strip('*'):<13} {target.claim}: {target.found} ({target.wanted})")
     for name in failed:
-        print(f"could not be measured: {name} ({results[name]['found']['failed']})")
-    print(f"{time.perf_counter() - begin:.0f} s; the page is {PAGE.name} beside this script.")
+        print(f"not measured: {name} ({results[name]['found']['failed']})")
+    print(f"The run took {time.perf_counter() - begin:.0f} s. The page is benchmarks/{PAGE.name}.")
     return 1 if failed else 0
 
 
 def work(module: str, arguments: str) -> None:
-    """In a process of its own: answer on the last line of the output."""
+    """Run a measurement in this process and print the result as the last line."""
     found = importlib.import_module(f"suite.{module}").work(**json.loads(arguments))
     print("\n" + json.dumps(found))
 

@@ -1,20 +1,19 @@
-"""Tables larger than memory, and more than one process: time and memory of stored and distributed
-tables.
+"""Time and memory of out-of-core tables and of Dask arrays.
 
-    python benchmarks/scale.py                       # all of it: half an hour on a quiet machine, and 20 GB of disk
-    python benchmarks/scale.py memmap --gigabytes 2  # a smaller memory map
-    python benchmarks/scale.py approximate dask      # some parts alone
+    python benchmarks/scale.py                       # all parts
+    python benchmarks/scale.py memmap --gigabytes 2  # a smaller memory-mapped array
+    python benchmarks/scale.py approximate dask      # single parts
 
-Every case runs in a process of its own, since a peak belongs to a process. The file of the memory
-map is made in a folder that is thrown away afterwards (`--folder` says where that is, and must have
-room).
+All parts take half an hour on an idle machine, and 20 GB of disk space. Every case runs in a
+separate process, because peak memory is a property of a process. The file of the memory-mapped
+array is in a temporary folder. `--folder` sets its parent folder, which needs enough disk space.
 
-- memmap: a table of 1,000,000 rows in a file, scored piece by piece, within 3 GiB of resident
-  memory; the columns that also fit into memory must have the same scores there.
-- approximate: the Laplacian score of 1,000,000 × 100 in memory and from a file, and how its order
-  of the columns goes with that of exact neighbours on 20,000 of the rows.
-- dask: the same work by one and by two worker processes, and beside the path in memory at 100,000 ×
-  500.
+- memmap: a table of 1,000,000 rows in a file, scored block by block within 3 GiB of resident
+  memory. Some columns are also scored in memory and must have the same scores.
+- approximate: the Laplacian score of 1,000,000 × 100 in memory and from a file, and the rank
+  correlation with exact neighbours on 20,000 of the rows.
+- dask: the same work with one and with two worker processes, compared with an array in memory, at
+  40,000 × 200 and 100,000 × 500.
 """
 
 from __future__ import annotations
@@ -35,21 +34,22 @@ from memory import forget_peak, peak_memory, resident_memory
 GIB = 2**30
 ROWS = 1_000_000
 ROWS_AT_ONCE = 4096
-BUDGET = "1.5 GiB"  # for pieces
-NOISE = 0.05  # in every column, whose sines have amplitudes from 1 to 0
-MOST_RESIDENT = 3.0  # GiB, all of the process
-CHECKED_COLUMNS = 8  # that are scored in memory, too
+BUDGET = "1.5 GiB"  # working memory for blocks
+NOISE = 0.05  # in every column; the sines have amplitudes from 1 to 0
+MOST_RESIDENT = 3.0  # GiB, for the whole process
+CHECKED_COLUMNS = 8  # columns that are also scored in memory
 NEIGHBORS = 10
 SUBSAMPLE = 20_000
 SIZES = {"scaling": (40_000, 200), "overhead": (100_000, 500)}
-FEW_ROWS = 400  # scored beforehand, where only the work is to be timed
-LIMIT = 3600  # seconds for one case
+FEW_ROWS = 400  # scored first, so that imports are not timed
+LIMIT = 3600  # seconds per case
 PARTS = ("memmap", "approximate", "dask")
 
 
 def rows(n_samples: int, n_features: int, start: int, stop: int) -> tuple[Any, Any]:
-    """Some rows of the table, and where they lie: on a bent surface of six dimensions, which
-    columns show by different shares.
+    """Return some rows of the table, and their coordinates on a curved six-dimensional surface.
+
+    The amplitude of the surface differs between the columns.
     """
     import numpy as np
 
@@ -65,7 +65,7 @@ def rows(n_samples: int, n_features: int, start: int, stop: int) -> tuple[Any, A
 
 
 def table(n_samples: int, n_features: int, path: str | None = None) -> tuple[Any, dict[str, Any]]:
-    """The table, in memory or in a file; and labels, a target and probabilities that go with it."""
+    """Create the table, in memory or in a file, with labels, a target and class probabilities."""
     import numpy as np
 
     shape = (n_samples, n_features)
@@ -78,10 +78,10 @@ def table(n_samples: int, n_features: int, path: str | None = None) -> tuple[Any
     for start in range(0, n_samples, ROWS_AT_ONCE):
         stop = min(start + ROWS_AT_ONCE, n_samples)
         X[start:stop], places[start:stop] = rows(n_samples, n_features, start, stop)
-    return X, known(places)
+    return X, supervision(places)
 
 
-def known(places: Any) -> dict[str, Any]:
+def supervision(places: Any) -> dict[str, Any]:
     import numpy as np
 
     labels = (places[:, 0] > 0).astype(int) + 2 * (places[:, 1] > 0)
@@ -90,11 +90,11 @@ def known(places: Any) -> dict[str, Any]:
     return {"labels": labels, "target": places[:, 2], "probabilities": probabilities}
 
 
-# ---- cases: each is run in a process of its own, and returns plain values
+# ---- Cases. Each runs in a separate process and returns plain values.
 
 
 def made(path: str, gigabytes: float) -> dict[str, Any]:
-    """Write the file of the memory map."""
+    """Write the file of the memory-mapped array."""
     import numpy as np
 
     n_features = int(gigabytes * 1e9 / 8 / ROWS)
@@ -111,7 +111,7 @@ def made(path: str, gigabytes: float) -> dict[str, Any]:
 
 
 def mapped(path: str, method: str, n: int, p: int) -> dict[str, Any]:
-    """One method on the memory map."""
+    """Run one method on the memory-mapped array."""
     import numpy as np
 
     import graphsieve
@@ -121,16 +121,22 @@ def mapped(path: str, method: str, n: int, p: int) -> dict[str, Any]:
     stored = graphsieve.stored(X, memory=BUDGET)
     few = np.ascontiguousarray(X[:, :: max(1, p // CHECKED_COLUMNS)])
     del X
-    X = np.memmap(path, mode="r", shape=(n, p), dtype=np.float64)  # whose pages have not been read
+    X = np.memmap(path, mode="r", shape=(n, p), dtype=np.float64)  # No page is resident yet.
     stored = graphsieve.stored(X, memory=BUDGET)
     call = calls(about)[method]
-    found, taken, peak, told = timed(lambda: call(stored))
+    found, taken, peak, messages = timed(lambda: call(stored))
     apart = None
-    # a column's score does not depend on the others
+    # These scores of a column do not depend on the other columns.
     if method in ("fisher", "weighted", "supervised"):
         here = call(few)
         apart = float(np.max(np.abs(found[:: max(1, p // CHECKED_COLUMNS)] / here - 1)))
-    return {"method": method, "seconds": taken, "peak": peak / GIB, "apart": apart, "told": told}
+    return {
+        "method": method,
+        "seconds": taken,
+        "peak": peak / GIB,
+        "apart": apart,
+        "told": messages,
+    }
 
 
 def calls(about: dict[str, Any]) -> dict[str, Any]:
@@ -146,23 +152,25 @@ def calls(about: dict[str, Any]) -> dict[str, Any]:
 
 
 def timed(call: Any) -> tuple[Any, float, int, list[str]]:
-    """The result, the seconds, the peak of resident memory, and what was said."""
+    """Return the result, the seconds, the peak resident memory in bytes, and the warnings."""
     import graphsieve
 
     forget_peak()
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
         found = call()
         taken = time.perf_counter() - start
-    told = [
-        str(one.message) for one in said if issubclass(one.category, graphsieve.GraphSieveWarning)
+    messages = [
+        str(one.message) for one in caught if issubclass(one.category, graphsieve.GraphSieveWarning)
     ]
-    return found, taken, peak_memory(), told
+    return found, taken, peak_memory(), messages
 
 
 def approximate(path: str, where: str) -> dict[str, Any]:
-    """1,000,000 × 100, in memory or from a file, beside exact neighbours of a part of the rows."""
+    """Score 1,000,000 × 100 in memory or from a file, and compare with exact neighbours of some
+    rows.
+    """
     import numpy as np
     from scipy.stats import spearmanr
 
@@ -181,7 +189,7 @@ def approximate(path: str, where: str) -> dict[str, Any]:
             np.memmap(path, mode="r", shape=(ROWS, 100), dtype=np.float64), memory="256 MiB"
         )
     before = resident_memory()
-    found, taken, peak, told = timed(
+    found, taken, peak, messages = timed(
         lambda: scores.laplacian_score(X, **given, neighbors="approximate")
     )
     correlation = float(spearmanr(found, exact).statistic)
@@ -191,22 +199,20 @@ def approximate(path: str, where: str) -> dict[str, Any]:
         "peak": peak / GIB,
         "extra": (peak - before) / GIB,
         "order": correlation,
-        "told": told,
+        "told": messages,
     }
 
 
 def in_memory(size: str) -> dict[str, Any]:
     n, p = SIZES[size]
     X = table(n, p)[0]
-    laplacian(X[:FEW_ROWS], p)  # loads what is to be loaded
+    laplacian(X[:FEW_ROWS], p)  # Imports happen in the first call.
     found, taken, _, _ = timed(lambda: laplacian(X, p))
     return {"seconds": taken, "scores": found.tolist()}
 
 
 def by_dask(size: str, workers: int) -> dict[str, Any]:
-    """The Laplacian score of a Dask array whose rows are made by the workers, and of nothing
-    else.
-    """
+    """Measure the Laplacian score of a Dask array. The workers create the rows before the timing."""
     import dask.array as da
     from dask.distributed import Client, LocalCluster
 
@@ -228,7 +234,7 @@ def by_dask(size: str, workers: int) -> dict[str, Any]:
         Client(cluster),
     ):
         X = X.persist()
-        # Loads what is to be loaded, in every worker
+        # The first call imports modules in every worker.
         laplacian(X[:FEW_ROWS].rechunk((FEW_ROWS // 8, -1)), p)
         found, taken, _, _ = timed(lambda: laplacian(X, p))
     return {"workers": workers, "seconds": taken, "scores": found.tolist()}
@@ -256,11 +262,11 @@ def laplacian(X: Any, p: int) -> Any:
     return scores.laplacian_score(X, n_neighbors=NEIGHBORS, bandwidth=float(p), neighbors="exact")
 
 
-# ---- the parts: what is run, and what is made of it
+# ---- Parts
 
 
 def answer(case: str, *arguments: Any) -> dict[str, Any]:
-    """What a case finds in a process of its own, or {"failed": why}."""
+    """Return the result of a case in a separate process, or {"failed": reason}."""
     print(
         f"… {case} {' '.join(map(str, arguments[1:] if len(arguments) > 1 else arguments))}",
         file=sys.stderr,
@@ -273,8 +279,8 @@ def answer(case: str, *arguments: Any) -> dict[str, Any]:
         return {"failed": f"more than {LIMIT} s"}
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
-        said = done.stderr.strip().splitlines()
-        return {"failed": said[-1][:200] if said else "no word"}
+        errors = done.stderr.strip().splitlines()
+        return {"failed": errors[-1][:200] if errors else "no output"}
     found: dict[str, Any] = json.loads(lines[-1])
     return found
 
@@ -334,8 +340,10 @@ def measure(parts: list[str], gigabytes: float, parent: str | None) -> dict[str,
 def main(given: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
-    parser.add_argument("--gigabytes", type=float, default=20.0, help="of the memory map")
-    parser.add_argument("--folder", help="where files are made")
+    parser.add_argument(
+        "--gigabytes", type=float, default=20.0, help="size of the memory-mapped array"
+    )
+    parser.add_argument("--folder", help="parent folder of the temporary files")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     options = parser.parse_args(given)
     if options.case:

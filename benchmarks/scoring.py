@@ -1,12 +1,12 @@
-"""The scoring pass: seconds, in units of reading X from memory, and memory above X.
+"""Time of the scoring pass relative to reading X from memory, and memory above X.
 
     python benchmarks/scoring.py
 
-Every case runs in a process of its own, since a peak belongs to a process. There it makes its data,
-notes its resident memory, and calls one thing by turns with reading X (with all threads that the
-kernels use); of each the best time counts. Beside the wall time stands the processor time, and the
-ratio of both to reading, which a busy machine does not change as much: a short reading finds a free
-moment, a long call does not. `plain` is without compiled kernels.
+Every case runs in a separate process, because peak memory is a property of a process. It creates
+its data, records its resident memory, and alternates one call with reading X, with all threads of
+the kernels. The best times count. The table shows wall time, processor time, and their ratios to
+reading. The ratio of processor times depends less on the load of the machine, because a short
+reading may fit into an idle moment, and a long call does not. `plain` is without compiled kernels.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ from typing import Any, NamedTuple
 
 from memory import MIB, ROWS_AT_ONCE, Call, forget_peak, peak_memory, resident_memory
 
-AT_LEAST, AT_MOST, ENOUGH = 2, 7, 15.0  # calls, and seconds after which no further one starts
-BAR = 4  # times the reading of X as often as the method needs
+# Minimum and maximum number of calls, and seconds after which no further call starts.
+AT_LEAST, AT_MOST, ENOUGH = 2, 7, 15.0
+TARGET = 4  # upper limit for the time, in multiples of the required readings of X
 
 
 class Case(NamedTuple):
-    """What is called, on which table, and how often the method must read X: to check it, to find
-    its size, and to sum.
+    """A call, its table, and how often the method must read X.
+
+    It reads X to check the values, to find their scale, and to sum.
     """
 
     title: str
@@ -49,14 +51,15 @@ def rows(n_samples: int, n_features: int, dtype: str) -> Any:
 
 
 def edges(n_samples: int, a_row: int = 14) -> tuple[Any, Any, Any]:
-    """Random edges, as many as give every sample so many on average: no order of the rows makes
-    them short.
+    """Return random edges with this average number per sample.
+
+    No order of the rows places the ends of these edges close together in memory.
     """
     import numpy as np
 
     rng = np.random.default_rng(1)
     first, second = rng.integers(n_samples, size=(2, n_samples * a_row // 2))
-    # In the order that a graph has them
+    # The order of the edges is that of a graph.
     keys = np.unique(np.minimum(first, second) * n_samples + np.maximum(first, second))
     first, second = keys // n_samples, keys % n_samples
     apart = first != second
@@ -64,7 +67,7 @@ def edges(n_samples: int, a_row: int = 14) -> tuple[Any, Any, Any]:
 
 
 def scipy_energies(dtype: str) -> tuple[Any, Call]:
-    """The textbook way, fᵀDf − fᵀWf."""
+    """Compute energies by the textbook formula fᵀDf − fᵀWf."""
     import numpy as np
     import scipy.sparse as sp
 
@@ -86,7 +89,7 @@ def scipy_product(dtype: str) -> tuple[Any, Call]:
 
 
 def kernel_energies(dtype: str) -> tuple[Any, Call]:
-    """The kernel alone: sums over edges of X as it is."""
+    """Run the kernel alone: sums over edges of unscaled X."""
     import numpy as np
 
     from graphsieve._kernels.column_sums import Numbers, edge_sums
@@ -97,9 +100,7 @@ def kernel_energies(dtype: str) -> tuple[Any, Call]:
 
 
 def laplacian_pass(dtype: str) -> tuple[Any, Call]:
-    """Energies and spreads on a given graph, with all that a score does but finding the
-    neighbours.
-    """
+    """Compute a score on a given graph: all steps except the neighbour search."""
     from graphsieve.graphs.graph import SparseGraph
     from graphsieve.graphs.ratio import laplacian_ratio
     from graphsieve.table.columns import MemoryTable
@@ -157,7 +158,7 @@ def supervised_laplacian(dtype: str) -> tuple[Any, Call]:
 
 
 def supervised_laplacian_pass(dtype: str) -> tuple[Any, Call]:
-    """Without the search along the target, which never reads X."""
+    """Run SLS without the search along the target, which does not read X."""
     import numpy as np
 
     from graphsieve.graphs.builders import target_graph
@@ -190,21 +191,22 @@ TALL = (
     ("cs", constraint, 2),
     ("sls pass", supervised_laplacian_pass, 5),
 )
+TITLES = {"fisher": "Fisher", "wls": "WLS", "cs": "constraint score", "sls pass": "SLS pass"}
 CASES = {
     "scipy W @ X": Case("SciPy W @ X alone, 20,000 x 1,000", scipy_product),
     "scipy energies": Case("SciPy energies by W @ X", scipy_energies),
-    "kernel": Case("our energies, the kernel alone", kernel_energies),
-    "pass": Case("our pass: checks, energies, spreads", laplacian_pass),
-    "pass plain": Case("our pass, plain", laplacian_pass, plain=True),
+    "kernel": Case("energies, kernel alone", kernel_energies),
+    "pass": Case("pass: checks, energies, variances", laplacian_pass),
+    "pass plain": Case("pass, plain", laplacian_pass, plain=True),
     "scipy W @ X single": Case("SciPy W @ X alone, float32", scipy_product, "float32"),
-    "kernel single": Case("our energies, float32", kernel_energies, "float32"),
-    "pass single": Case("our pass, float32", laplacian_pass, "float32"),
+    "kernel single": Case("energies, float32", kernel_energies, "float32"),
+    "pass single": Case("pass, float32", laplacian_pass, "float32"),
     **{
-        f"{name} {dtype}": Case(f"{name}, 1,000,000 x 100, {dtype}", prepare, dtype, reads)
+        f"{name} {dtype}": Case(f"{TITLES[name]}, 1,000,000 x 100, {dtype}", prepare, dtype, reads)
         for name, prepare, reads in TALL
         for dtype in ("float32", "float64")
     },
-    "sls float64": Case("sls with its search along the target", supervised_laplacian, "float64", 5),
+    "sls float64": Case("SLS with its neighbour search", supervised_laplacian, "float64", 5),
     **{
         f"sparse {filled}": Case(f"CSC 20,000 x 20,000, {filled:.2%}", sparse_columns(filled))
         for filled in (0.001, 0.002, 0.004)
@@ -213,7 +215,7 @@ CASES = {
 
 
 def reading(X: Any) -> Call:
-    """A call that reads all of X, by as many threads as the kernels use."""
+    """Return a call that reads all of X, with the number of threads of the kernels."""
     import numpy as np
 
     from graphsieve._base.threads import available_threads
@@ -229,15 +231,15 @@ def reading(X: Any) -> Call:
 
 
 def timed(call: Call) -> tuple[float, float]:
-    """Seconds of the wall and of all processors."""
+    """Return the wall time and the processor time in seconds."""
     wall, processor = time.perf_counter(), time.process_time()
     call()
     return time.perf_counter() - wall, time.process_time() - processor
 
 
 def run_case(name: str) -> None:
-    """In the process of its own: print what was measured as JSON."""
-    import graphsieve  # noqa: F401  (so that importing is not measured)
+    """Run a case in this process, and print the measurements as JSON."""
+    import graphsieve  # noqa: F401  (so that the import is not measured)
 
     warnings.simplefilter("ignore")
     X, call = CASES[name].prepare(CASES[name].dtype)
@@ -269,15 +271,15 @@ def line(case: Case, found: dict[str, float]) -> str:
     text += f"{found['extra']:>11.0f}"
     if case.reads is None:
         return text
-    verdict = "ok" if ratio <= BAR * case.reads else "over"
+    verdict = "ok" if ratio <= TARGET * case.reads else "over"
     return (
-        f"{text}   {ratio / case.reads:.1f} (processor {work / case.reads:.1f}) of {BAR} x "
+        f"{text}   {ratio / case.reads:.1f} (processor {work / case.reads:.1f}) of {TARGET} x "
         f"{case.reads} reads: {verdict}"
     )
 
 
 def main(wanted: list[str]) -> int:
-    """Run the wanted cases, or all, one after another, and print a line for each."""
+    """Run these cases, or all, one after another, and print a line for each."""
     print(
         f"{'case':<42}{'seconds':>8}{'processor':>10}{'read X':>9}{'in reads':>9}{'processor':>11}{'MiB above':>11}"
     )

@@ -1,8 +1,8 @@
-"""The picture of the report in the README: the page of `graphsieve demo`, its upper part in light,
-the next in dark.
+"""Draw docs/report.png: the report of `graphsieve demo`, in the light and in the dark colour scheme.
 
-Needs a Chromium and what the tests need (playwright, and pillow, which matplotlib brings): python
-examples/report_picture.py
+Usage: python examples/report_picture.py
+
+The script needs Chromium, playwright and pillow (installed with the tests and matplotlib).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN_WIDTH = 1400
 
 
 def part(browser, page: Path, scheme: str, above: str | None) -> Image.Image:
-    """What a window of that size shows, scrolled to the element `above`."""
+    """Return a screenshot of the page, scrolled to the element with the id `above`."""
     context = browser.new_context(
         viewport={"width": WIDTH, "height": HEIGHT},
         color_scheme=scheme,

@@ -1,13 +1,13 @@
-"""Which features, how many, how sure: what docs/which-how-many-how-sure.md says of them, measured
-and drawn.
+"""Measure and draw the results in docs/which-how-many-how-sure.md.
 
 Usage: OMP_NUM_THREADS=1 python examples/selection.py [docs]
 
-Prints one table per question, with random columns and all columns beside every accuracy. If a
-folder is named, draws selection-which.png, selection-how-many.png and selection-how-sure.png there.
-Everything is seeded. The tables are those that come with scikit-learn, and tecator, orl and
-pbmc68k_reduced where `graphsieve.datasets.load` has them (`GRAPHSIEVE_DATA` names a folder);
-otherwise they are left out with a line. Takes two or three minutes.
+The script prints one table per question. All accuracies are compared with random columns and all
+columns. If a folder is given, it draws selection-which.png, selection-how-many.png and
+selection-how-sure.png there. Everything is seeded. The tables are those of scikit-learn, and
+tecator, orl and pbmc68k_reduced if `graphsieve.datasets.load` finds them (`GRAPHSIEVE_DATA` is the
+folder of the data). Missing tables are reported and left out. The script takes two or three
+minutes.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.search.counting import relevant_columns
 from graphsieve.table.columns import MemoryTable
 
-# Columns in the first picture and in its tables, and repeats of five folds
+# Columns in the first figure, columns in its tables, and repeats of five folds.
 N_SHOWN, SIZES, REPEATS = 10, (5, 10, 20), 4
-PER_CLASS, SHARE_OF_TARGETS = 4, 0.05  # what is known there of digits and of tecator
-SHUFFLED_COPIES, COPY_DRAWS = 9, 100  # of a table, to see whether its columns are told from noise
-BLOCK_SAMPLES = 100  # of the made-up columns that come in blocks
-COUNT_SEEDS = range(9000, 9040)  # none with which the constants of counting were chosen
-N_STABLE, FEW = 5, 20  # columns chosen of breast_cancer, and labels known of it
-LABEL_SHUFFLES = 200  # for the p-values
+PER_CLASS, SHARE_OF_TARGETS = 4, 0.05  # supervision of digits and of tecator
+SHUFFLED_COPIES, COPY_DRAWS = 9, 100  # shuffled copies of a table, as noise columns
+BLOCK_SAMPLES = 100  # samples of the synthetic columns in blocks
+COUNT_SEEDS = range(9000, 9040)  # These seeds were not used to choose the constants of counting.
+N_STABLE, FEW = 5, 20  # selected columns and labels of breast_cancer
+LABEL_SHUFFLES = 200  # shuffles of the labels for the p-values
 PROBLEM_SAMPLES, PROBLEM_COLUMNS, PROBLEM_RUNS = 200, 22, 50
 DEFAULT = "default"
-# Ink for words, teal for the default, a warm colour for what is compared with it.
+# Ink is for text, teal for the default, and the warm colour for the methods compared with it.
 INK, SOFT, PALE, TEAL, DARK, WARM = "#24373a", "#6b787a", "#dfe6e7", "#1f6f78", "#0b3b42", "#c8643c"
 
 
 def show(header: list[str], rows: list[list[str]]) -> None:
-    """A table: names to the left, numbers to the right."""
+    """Print a table with left-aligned names and right-aligned numbers."""
     widths = [max(len(row[j]) for row in [header, *rows]) for j in range(len(header))]
     for first, *others in [header, *rows]:
         cells = [
@@ -65,28 +65,28 @@ def show(header: list[str], rows: list[list[str]]) -> None:
 
 
 def stored(name: str) -> tuple[Any, Any] | None:
-    """A table that does not come with scikit-learn; None where it is not to be had."""
+    """Return a table that is not part of scikit-learn, or None if it is not available."""
     try:
         data = datasets.load(name)
     except (OSError, ValueError) as error:
-        print(f"({name} left out: {error})\n")
+        print(f"({name} is left out: {error})\n")
         return None
     return data.X, data.y
 
 
-# ---- which
+# ---- Which columns
 
 
 def which_tables() -> dict[str, Any]:
     X, y = load_digits(return_X_y=True)
     print(
-        f"1. Which. digits, {PER_CLASS} labels of each class known, {SIZES} pixels: percent right, "
-        f"{REPEATS} × 5 folds. In"
+        f"1. Which columns. digits, {PER_CLASS} labels per class, {SIZES} pixels: accuracy in "
+        f"percent, {REPEATS} × 5 folds. In"
     )
-    print("   brackets: how much more than the default, in standard errors of the difference.\n")
+    print("   brackets: difference from the default, in standard errors of the difference.\n")
     sieves = {
         "Fisher": GraphSieve("fisher"),
-        "Laplacian, deviation 1": GraphSieve("laplacian", scale="standard"),
+        "Laplacian, z-scores": GraphSieve("laplacian", scale="standard"),
         "Laplacian": GraphSieve("laplacian"),
         "variance": GraphSieve("variance"),
         DEFAULT: GraphSieve(),
@@ -105,7 +105,7 @@ def which_tables() -> dict[str, Any]:
         X, y = spectra
         percent = f"{100 * SHARE_OF_TARGETS:g} %"
         print(
-            f"   tecator, {percent} of the targets known, {SIZES} wavelengths: error relative to "
+            f"   tecator, {percent} of the targets, {SIZES} wavelengths: RMSE relative to "
             "predicting the mean.\n"
         )
         sieves = {
@@ -124,7 +124,7 @@ def which_tables() -> dict[str, Any]:
 
 
 def chosen_by(sieves: dict[str, Any], X: Any, known: Any) -> dict[str, Any]:
-    """The first columns by every sieve, in their order."""
+    """Return the first columns of every sieve, in selection order."""
     fitted = {
         name: sieve.set_params(n_features_to_select=N_SHOWN).fit(X, known)
         for name, sieve in sieves.items()
@@ -141,8 +141,9 @@ def worth(
     sizes: tuple[int, ...] = SIZES,
     **known: Any,
 ) -> dict[str, float]:
-    """Print what the first columns by every sieve are worth; return the means for the first
-    learner and the picture's size.
+    """Print the accuracy or error of the first columns of every sieve.
+
+    Return the means for the first learner at the number of columns in the figure.
     """
     result = evaluate(sieves, X, y, sizes=list(sizes), learners=learners, repeats=REPEATS, **known)
     metric, factor, digits = (
@@ -183,7 +184,7 @@ def worth(
     return {name: means[at(name, learners[0], pictured)]["mean"] for name in names}
 
 
-# ---- how many
+# ---- How many columns
 
 
 def how_many_tables() -> dict[tuple[str, str], Any]:
@@ -203,26 +204,24 @@ def how_many_tables() -> dict[tuple[str, str], Any]:
     if meat is not None:
         tables["tecator"] = meat
     print(
-        '2. How many, by n_features_to_select="auto", from all rows. Then, in five folds, the '
-        "error of the linear learner with"
+        '2. How many columns: n_features_to_select="auto" on all rows. Then, in five folds, the '
+        "error of the linear learner with the"
     )
     print(
-        "   the number found there, with as many random columns, and with all: share of wrong "
-        "classes, or relative to the mean.\n"
+        "   selected columns, with the same number of random columns, and with all columns: share "
+        "of wrong classes, or relative RMSE.\n"
     )
     rows, counts = [], {}
     for name, (X, y) in (tables | shuffled).items():
-        for known, told in (("everything", y), ("nothing", None)):
-            count = GraphSieve(n_features_to_select="auto").fit(X, told).count_
+        for known, given in (("full", y), ("none", None)):
+            count = GraphSieve(n_features_to_select="auto").fit(X, given).count_
             counts[name, known] = count
-            errors = errors_with_as_many(X, y, told is not None)
+            errors = errors_with_as_many(X, y, given is not None)
             rows.append([name, known, str(X.shape[1]), str(count.n), count.rule, *errors])
-    show(
-        ["table", "known", "columns", "chosen", "rule", "error", "random", "all", "chosen − all"],
-        rows,
-    )
+    header = ["table", "supervision", "columns", "selected", "rule"]
+    show([*header, "error", "random", "all", "selected − all"], rows)
     for (name, known), count in counts.items():
-        print(f"   {name}, {known} known: {count.reason}")
+        print(f"   {name}, supervision {known}: {count.reason}")
     print()
     false_names(tables)
     numbers_and_truth()
@@ -231,20 +230,24 @@ def how_many_tables() -> dict[tuple[str, str], Any]:
 
 
 def with_shuffled(X: Any, seed: int) -> Any:
-    """The table, and behind it some copies of it in which every column is shuffled by itself."""
+    """Return the table, followed by copies in which every column is shuffled separately."""
     rng = np.random.default_rng(seed)
     return np.hstack([X, *(rng.permuted(X, axis=0) for _ in range(SHUFFLED_COPIES))])
 
 
-def errors_with_as_many(X: Any, y: Any, told: bool) -> list[str]:
-    """The linear learner's error on held-out rows: columns chosen, as many random ones, all; and
-    chosen minus all.
+def errors_with_as_many(X: Any, y: Any, supervised: bool) -> list[str]:
+    """Return errors of the linear learner on held-out rows.
+
+    They are those of the selected columns, of the same number of random columns, of all columns,
+    and the difference between selected and all columns.
     """
     classes = len(np.unique(y)) < 20
     folds = (StratifiedKFold if classes else KFold)(5, shuffle=True, random_state=0)
     rng, found = np.random.default_rng(0), []
     for train, test in folds.split(X, y):
-        sieve = GraphSieve(n_features_to_select="auto").fit(X[train], y[train] if told else None)
+        sieve = GraphSieve(n_features_to_select="auto").fit(
+            X[train], y[train] if supervised else None
+        )
         order, n = np.argsort(sieve.ranking_), int(sieve.get_support().sum())
         values = [
             score_prefixes(
@@ -262,7 +265,7 @@ def errors_with_as_many(X: Any, y: Any, told: bool) -> list[str]:
         found.append([1 - value if classes else value / of_the_mean for value in values])
     chosen, random, everything = np.transpose(found)
     apart = chosen - everything
-    # Folds share training rows (Nadeau, Bengio)
+    # The correction accounts for shared training rows (Nadeau and Bengio).
     error = apart.std(ddof=1) * np.sqrt(1 / len(apart) + 1 / 4)
     return [f"{values.mean():.3f}" for values in (chosen, random, everything)] + [
         f"{apart.mean():+.3f} ± {error:.3f}".replace("-", "−")
@@ -271,12 +274,12 @@ def errors_with_as_many(X: Any, y: Any, told: bool) -> list[str]:
 
 def false_names(tables: dict[str, Any]) -> None:
     print(
-        f"   Columns said to matter, of a table and {SHUFFLED_COPIES} shuffled copies of it: "
-        "percentage of the real ones that are"
+        f"   Relevant columns of a table with {SHUFFLED_COPIES} shuffled copies: percentage of the "
+        "real columns that are found, and"
     )
     print(
-        f"   named, and percentage of the named that are shuffled; {COPY_DRAWS} draws. The level "
-        "is 5 %.\n"
+        "   percentage of shuffled columns among those found (false discovery rate, target 5 %); "
+        f"{COPY_DRAWS} draws.\n"
     )
     rows = []
     for name in ("wine", "breast_cancer", "diabetes"):
@@ -298,10 +301,10 @@ def false_names(tables: dict[str, Any]) -> None:
                 f"{100 * false.mean():.1f} ± {100 * false.std() / COPY_DRAWS**0.5:.1f}",
             ]
         rows.append(row)
-    show(["table", "everything known: real", "shuffled", "nothing known: real", "shuffled"], rows)
+    show(["table", "full supervision: real", "shuffled", "none: real", "shuffled"], rows)
     print(
-        "   The same, nothing known: 30 normal columns in blocks of one common factor, among 270 "
-        "of noise;"
+        "   The same without supervision: 30 normal columns in blocks with one common factor each, "
+        "and 270 noise columns;"
     )
     print(f"   {BLOCK_SAMPLES} samples.\n")
     rows = []
@@ -313,12 +316,13 @@ def false_names(tables: dict[str, Any]) -> None:
                 f"{100 * np.mean(shares):.1f} ± {100 * np.std(shares) / COPY_DRAWS**0.5:.1f}",
             ]
         )
-    show(["blocks", "noise among the named, %"], rows)
+    show(["blocks", "noise among the columns found, %"], rows)
 
 
 def false_share(n_blocks: int, seed: int) -> float:
-    """The share of noise among the columns said to matter; columns of one block correlate by
-    0.9.
+    """Return the share of noise among the relevant columns found.
+
+    Columns of one block correlate by 0.9.
     """
     rng = np.random.default_rng(seed)
     n = BLOCK_SAMPLES
@@ -347,12 +351,12 @@ ARTIFICIAL: dict[str, Callable[..., Any]] = {
 
 def numbers_and_truth() -> None:
     print(
-        "   The papers' problems, with all, half and a tenth of the labels or targets: mean number "
-        "found, how far it is from"
+        "   Problems of the papers with all, half and a tenth of the labels or targets: mean "
+        "number of selected columns, its mean"
     )
     print(
-        "   the number of relevant columns on average, and how many of these are chosen; "
-        f"{len(COUNT_SEEDS)} draws.\n"
+        "   absolute deviation from the number of relevant columns, and the share of relevant "
+        f"columns selected; {len(COUNT_SEEDS)} draws.\n"
     )
     rows = []
     for name, make in ARTIFICIAL.items():
@@ -376,7 +380,7 @@ def numbers_and_truth() -> None:
                     f"{100 * shares.mean():.0f} %",
                 ]
             )
-    show(["problem", "known", "relevant", "found", "off by", "relevant chosen"], rows)
+    show(["problem", "labels", "relevant", "selected", "deviation", "relevant selected"], rows)
 
 
 def numbers_of_large_tables() -> None:
@@ -391,23 +395,23 @@ def numbers_of_large_tables() -> None:
             ]
             rows.append([name, str(X.shape[1]), *map(str, numbers)])
     if rows:
-        print("   Tables for which the number is large.\n")
-        show(["table", "columns", "nothing known", "everything known"], rows)
+        print("   Tables with a large number of selected columns.\n")
+        show(["table", "columns", "no supervision", "full supervision"], rows)
 
 
-# ---- how sure
+# ---- How sure
 
 
 def how_sure_tables() -> Any:
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     few = hide_labels(y.to_numpy(), FEW, random_state=0)
     print(
-        f"3. How sure. breast_cancer, {N_STABLE} of 30 columns from half of the rows, 50 times: "
-        "index of stability (95 %"
+        f"3. How sure. breast_cancer, {N_STABLE} of 30 columns from half of the rows, 50 "
+        "resamples: stability index (95 %"
     )
     print(
-        "   interval), columns chosen in at least 75 % of them, and groups of columns alike (0.95) "
-        "of which one is.\n"
+        "   interval), columns selected in at least 75 % of them, and groups of columns (correlation "
+        "0.95) with at least one selected.\n"
     )
     rows, found = [], {}
     for known, labels in (("all labels", y), (f"{FEW} labels", few)):
@@ -424,16 +428,17 @@ def how_sure_tables() -> Any:
     show(["selector", "index", "columns", "groups"], rows)
     chosen = dict(zip(X.columns, found[DEFAULT, "all labels"].chosen.T, strict=True))
     for name in (X.columns[j] for j in found[DEFAULT, "all labels"].order[:5]):
-        twins = [
+        correlated = [
             other
             for other in X.columns
             if other != name and abs(np.corrcoef(X[name], X[other])[0, 1]) >= 0.9
         ]
         absent = ~chosen[name]
-        instead = np.any([chosen[twin] for twin in twins], axis=0)[absent].sum() if twins else 0
+        others = [chosen[other] for other in correlated]
+        instead = np.any(others, axis=0)[absent].sum() if others else 0
         print(
-            f"   {name}: not chosen {absent.sum()} times, {instead} times a column that correlates "
-            "by 0.9 is"
+            f"   {name}: not selected in {absent.sum()} resamples; in {instead} of them a column "
+            "with a correlation of 0.9 is selected"
         )
     print()
     rng = np.random.default_rng(0)
@@ -446,19 +451,19 @@ def how_sure_tables() -> Any:
     anything = 100 * np.mean([test.selected(0.05).any() for test in tests])
     print(
         f"   p-values of its columns for {FEW} labels, shuffled {LABEL_SHUFFLES} times: {below} "
-        "are at most 10 %, 5 %, 1 %;"
+        "are at most 10 %, 5 %, 1 %."
     )
     print(
-        f"   anything is found at a false discovery rate of 5 % in {anything:.1f} % of the "
-        "shuffles.\n"
+        "   At least one column is found at a false discovery rate of 5 % in "
+        f"{anything:.1f} % of the shuffles.\n"
     )
     return found[DEFAULT, "all labels"]
 
 
-# ---- where it is weak
+# ---- Limitations
 
 RELEVANT = (7, 13)  # columns
-# What is known of a sample, by its two relevant columns
+# The label or target of a sample, as a function of its two relevant columns.
 PROBLEMS: dict[str, Callable[[Any, Any], Any]] = {
     "classes: two sides of a line": lambda a, b: (a + b > 0).astype(int),
     "classes: in and around a circle": lambda a, b: (a**2 + b**2 > 1.4).astype(int),
@@ -475,12 +480,12 @@ RIVALS = {
 
 def weakness_tables() -> None:
     print(
-        f"4. Where it is weak. Two of {PROBLEM_COLUMNS} columns make what is known of "
-        f"{PROBLEM_SAMPLES} samples: what share of"
+        f"4. Limitations. Two of {PROBLEM_COLUMNS} columns determine the label or target of "
+        f"{PROBLEM_SAMPLES} samples: percentage of the"
     )
     print(
-        f"   them (in %) is among the first two, mean of {PROBLEM_RUNS} runs; last: among those "
-        "chosen if the number is auto.\n"
+        f"   two among the first two, mean of {PROBLEM_RUNS} runs; last column: among those "
+        "selected with an automatic number.\n"
     )
     columns = ["auto", "fisher", "pearson", "mutual_information", "relieff"]
     rows = []
@@ -500,13 +505,13 @@ def weakness_tables() -> None:
         cells = (f"{np.mean(shares[method]):.0f}" if method in shares else "" for method in columns)
         rows.append([name, *cells, f"{share:.0f} (of {number:.1f})"])
     show(["", DEFAULT, *columns[1:], "default, auto"], rows)
-    print("   iris, everything known, two of four columns: percent right.\n")
+    print("   iris, all labels, two of four columns: accuracy in percent.\n")
     X, y = load_iris(return_X_y=True)
     sieves = {"Fisher": GraphSieve("fisher"), DEFAULT: GraphSieve()}
     worth(sieves, X, y, ["1nn", "linear"], sizes=(2,), known=None, per_class=False)
 
 
-# ---- pictures
+# ---- Figures
 
 
 def draw_which(path: Path, found: dict[str, Any]) -> None:
@@ -521,7 +526,7 @@ def draw_which(path: Path, found: dict[str, Any]) -> None:
         figure = plt.figure(figsize=(11, 2.7), layout="constrained")
         draw_pixels(figure, *found["digits"], columns=6)
     figure.savefig(path, dpi=130, facecolor="white")
-    print(f"Picture: {path}")
+    print(f"Figure: {path}")
 
 
 def draw_spectra(
@@ -537,14 +542,14 @@ def draw_spectra(
             wavelengths, X[row], color=shade((y[row] - y.min()) / np.ptp(y)), lw=0.5, alpha=0.7
         )
     figure.suptitle(
-        "100 wavelengths, 12 fat contents known: which ten?",
+        "Ten of 100 wavelengths, selected with 12 known fat contents",
         x=0.01,
         ha="left",
         fontsize=11.5,
         color=INK,
     )
     top.text(
-        851, X.max(), "240 samples of meat; dark: much fat", fontsize=8.5, color=SOFT, va="top"
+        851, X.max(), "240 meat samples; dark: high fat content", fontsize=8.5, color=SOFT, va="top"
     )
     top.set_yticks([])
     top.spines[:].set_visible(False)
@@ -583,7 +588,7 @@ def draw_pixels(
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     figure.suptitle(
-        "64 pixels, 4 labels of each digit known: which ten?",
+        "Ten of 64 pixels, selected with 4 labels per digit",
         x=0.01,
         ha="left",
         fontsize=11.5,
@@ -593,7 +598,7 @@ def draw_pixels(
     axes = figure.subplots(6 // columns, columns).flat
     axes[5].set_axis_off()
     for place, name in enumerate(("random", "all")):
-        words = f"{name} columns:\n{100 * worth[name]:.0f} % right"
+        words = f"{name} columns:\naccuracy {100 * worth[name]:.0f} %"
         axes[5].text(
             0.5,
             0.66 - 0.36 * place,
@@ -613,7 +618,7 @@ def draw_pixels(
             axis.text(
                 column, row + 0.04, str(place), color="white", fontsize=7, ha="center", va="center"
             )
-        axis.set_title(f"{name}\n{100 * worth[name]:.0f} % right", fontsize=9, color=color)
+        axis.set_title(f"{name}\naccuracy {100 * worth[name]:.0f} %", fontsize=9, color=color)
         axis.set(xticks=[], yticks=[])
         axis.spines[:].set_color(PALE)
 
@@ -622,9 +627,9 @@ def draw_how_many(path: Path, counts: dict[tuple[str, str], Any]) -> None:
     import matplotlib.pyplot as plt  # noqa: PLC0415
 
     titles = {
-        ("wine + shuffled", "nothing"): "wine among 117 shuffled columns,\nnothing known",
-        ("breast_cancer", "everything"): "breast_cancer, 30 columns,\nall labels known",
-        ("tecator", "everything"): "tecator, 100 wavelengths,\nall targets known",
+        ("wine + shuffled", "none"): "wine and 117 shuffled columns,\nno supervision",
+        ("breast_cancer", "full"): "breast_cancer, 30 columns,\nall labels",
+        ("tecator", "full"): "tecator, 100 wavelengths,\nall targets",
     }
     shown = [key for key in titles if key in counts]
     figure, axes = plt.subplots(
@@ -638,9 +643,9 @@ def draw_how_many(path: Path, counts: dict[tuple[str, str], Any]) -> None:
     for axis, key in zip(axes.flat, shown, strict=True):
         draw_curve(axis, counts[key])
         axis.set_title(titles[key], loc="left", fontsize=10.5, color=INK)
-    axes.flat[0].set_ylabel("explained of the columns that matter, %", fontsize=8.5, color=SOFT)
+    axes.flat[0].set_ylabel("explained variance of relevant columns (%)", fontsize=8.5, color=SOFT)
     figure.savefig(path, dpi=130, facecolor="white")
-    print(f"Picture: {path}")
+    print(f"Figure: {path}")
 
 
 def draw_curve(axis: Any, count: Any) -> None:
@@ -649,12 +654,12 @@ def draw_curve(axis: Any, count: Any) -> None:
     axis.axhline(95, color=PALE, lw=1.2, zorder=1)
     axis.plot(sizes, 100 * explained, color=TEAL, lw=2.2, zorder=3)
     axis.plot(sizes, 100 * chance, color=SOFT, lw=1.2, ls=(0, (4, 3)), zorder=2)
-    if count.rule != "predicted":  # where it would run into the errors
+    if count.rule != "predicted":  # Otherwise the label would overlap the error curve.
         quarter = len(sizes) // 4
         axis.text(
             sizes[quarter],
             100 * chance[quarter] + 1.5,
-            "by chance",
+            "random columns",
             fontsize=8.5,
             color=SOFT,
             ha="center",
@@ -665,8 +670,8 @@ def draw_curve(axis: Any, count: Any) -> None:
         axis.plot(steps, 100 * errors, color=WARM, lw=1.6, zorder=3)
         few, found = 100 * errors[[4, count.n]]
         words = (
-            f"squared error of left-out targets:\n{few:.1f} % of the mean's with 4 "
-            f"columns,\n{found:.1f} % with {count.n}"
+            f"squared error on held-out targets,\nrelative to the mean: {few:.1f} % with\n4 columns, "
+            f"{found:.1f} % with {count.n}"
         )
         axis.text(3.2, 62, words, fontsize=8.5, color=WARM, va="center")
         axis.plot([4, count.n], [few, found], "o", color=WARM, ms=4, zorder=4)
@@ -674,7 +679,7 @@ def draw_curve(axis: Any, count: Any) -> None:
     axis.vlines(count.n, 0, height, color=DARK, lw=1, zorder=2)
     axis.plot([count.n], [height], "o", color=DARK, ms=7, zorder=4)
     axis.annotate(
-        f"{count.n} chosen",
+        f"{count.n} selected",
         (count.n, 30),
         xytext=(-5, 0),
         textcoords="offset points",
@@ -683,7 +688,7 @@ def draw_curve(axis: Any, count: Any) -> None:
         ha="right",
     )
     axis.set(ylim=(0, 107), xlim=(0, 1.03 * last), yticks=[0, 50, 95])
-    axis.set_xlabel("columns, in the order of choice", fontsize=8.5, color=SOFT)
+    axis.set_xlabel("number of columns, in selection order", fontsize=8.5, color=SOFT)
     axis.spines[["top", "right"]].set_visible(False)
     axis.spines[["left", "bottom"]].set_color(PALE)
     axis.tick_params(colors=SOFT, labelsize=8, length=3)
@@ -695,16 +700,18 @@ def draw_how_sure(path: Path, found: Any) -> None:
     figure, axis = plt.subplots(figsize=(8.6, 4.8), layout="constrained")
     found.plot(n=13, ax=axis)
     title = (
-        f"breast_cancer: {N_STABLE} of 30 columns, from half of the rows, {found.n_resamples} times"
+        f"breast_cancer: {N_STABLE} of 30 columns from half of the rows, {found.n_resamples} "
+        "resamples"
     )
     axis.set_title(title, loc="left", fontsize=11.5, color=INK)
     figure.savefig(path, dpi=130, facecolor="white")
-    print(f"Picture: {path}")
+    print(f"Figure: {path}")
 
 
 def main(arguments: list[str]) -> None:
     began = time.perf_counter()
-    # Constant pixels, and one feature where none can be told from chance
+    # The warnings are about constant pixels, and about selections in which no feature is
+    # significant.
     warnings.simplefilter("ignore", GraphSieveWarning)
     which, counts, sure = which_tables(), how_many_tables(), how_sure_tables()
     weakness_tables()

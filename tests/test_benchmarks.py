@@ -1,6 +1,4 @@
-"""benchmarks/run.py: the page is what its results make of it, and its small pieces are right.
-Nothing here is timed.
-"""
+"""Tests of benchmarks/run.py: the page matches its stored results. Nothing here is timed."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ import pytest
 from scipy.stats import linregress, spearmanr
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-sys.path.append(str(FOLDER))  # the scripts there are no package
+sys.path.append(str(FOLDER))  # The scripts there are not a package.
 
 import peers  # noqa: E402
 import run  # noqa: E402
@@ -28,25 +26,25 @@ NAMES = [one.name for one in page.PARTS]
 # --- the page ---
 
 
-def test_the_page_is_what_its_results_make_of_it():
+def test_the_page_is_rendered_from_its_results():
     assert (FOLDER / "README.md").read_text(encoding="utf-8") == page.page(RESULTS)
 
 
-def test_the_page_names_no_place_of_the_machine_that_wrote_it():
+def test_the_page_contains_no_paths_of_the_machine():
     text = page.page(RESULTS)
     for word in (str(Path.home()), str(FOLDER.parent), "/tmp", "/home/", "/root", "http"):
         assert word not in text
 
 
-def test_a_page_of_nothing_claims_nothing():
+def test_a_page_without_results_makes_no_claims():
     text = page.page({})
-    assert all(bar.met is None for bar in page.all_bars({}))
-    assert len(page.all_bars({})) >= 25
+    assert all(target.met is None for target in page.all_targets({}))
+    assert len(page.all_targets({})) >= 25
     assert text.count("Not measured yet") == len(page.PARTS)
     assert "NOT met" not in text
 
 
-def test_a_part_that_failed_claims_nothing_and_says_why():
+def test_a_failed_part_makes_no_claims_and_reports_the_reason():
     result = {
         "date": "2026-01-02T03:04:05",
         "seconds": 1.0,
@@ -56,10 +54,10 @@ def test_a_part_that_failed_claims_nothing_and_says_why():
     }
     for one in page.PARTS:
         assert "Not measured: no memory." in page.page({one.name: result})
-        assert all(bar.met is None for bar in page.all_bars({one.name: result}))
+        assert all(target.met is None for target in page.all_targets({one.name: result}))
 
 
-def test_results_of_another_machine_say_so():
+def test_results_of_another_machine_report_the_differences():
     result = {
         "date": "2026-01-02T03:04:05",
         "seconds": 1.0,
@@ -67,14 +65,17 @@ def test_results_of_another_machine_say_so():
         "machine": {"cores": 2},
         "found": {},
     }
-    assert page.run_line(result, {"cores": 2}) == "*2026-01-02, 1 s; load before: 0.5.*"
-    assert page.run_line(result, {"cores": 4}) == "*2026-01-02, 1 s; load before: 0.5; cores 2.*"
+    assert page.run_line(result, {"cores": 2}) == "*2026-01-02, 1 s; load before the run: 0.5.*"
+    assert (
+        page.run_line(result, {"cores": 4})
+        == "*2026-01-02, 1 s; load before the run: 0.5; cores 2.*"
+    )
 
 
-# --- bars ---
+# --- targets ---
 
 
-def test_bars_are_met_on_the_line_and_not_beyond():
+def test_targets_include_their_limit():
     assert [part.at_least("", value, 2).met for value in (1.99, 2.0, 3.0, None)] == [
         False,
         True,
@@ -107,75 +108,75 @@ def line(n, p, ratio, share=0.5):
     }
 
 
-def test_bars_of_the_laplacian_score():
+def test_targets_of_the_laplacian_score():
     lines = [
         line(150, 4, 1.5),
         line(5_000, 200, 1.9),
         line(20_000, 50, 3.5),
         line(20_000, 1_000, 3.0, 0.61),
     ]
-    met = [bar.met for bar in laplacian.bars({"lines": lines})]
+    met = [target.met for target in laplacian.targets({"lines": lines})]
     assert met == [False, True, True, True, True, True]
     met = [
-        bar.met
-        for bar in laplacian.bars(
+        target.met
+        for target in laplacian.targets(
             {"lines": [line(150, 4, 0.9), *lines[1:3], {"n": 20_000, "p": 1_000, "failed": "no"}]}
         )
     ]
-    # Slower nowhere is only known where all were measured
+    # The smallest speed-up is defined only if all shapes were measured.
     assert met == [False, True, None, None, None, None]
-    met = [bar.met for bar in laplacian.bars({"lines": [line(150, 4, 0.9), *lines[1:]]})]
+    met = [target.met for target in laplacian.targets({"lines": [line(150, 4, 0.9), *lines[1:]]})]
     assert met == [False, True, True, False, True, True]
 
 
-def test_bars_of_peers_count_time_and_memory():
+def test_targets_of_peers_count_time_and_memory():
     def found(seconds, extra):
         return {"cells": {"10,000 × 50": {"seconds": seconds, "extra": extra}}}
 
     packages = {"graphsieve": found(0.1, 20.0), "skfeature-chappers": found(4.9, 200.0)}
-    assert [bar.met for bar in peers_part.bars({"packages": packages})] == [False, True]
+    assert [target.met for target in peers_part.targets({"packages": packages})] == [False, True]
     packages["skfeature-chappers"]["cells"]["10,000 × 50"] = {"failed": "more than 60 s"}
-    assert [bar.met for bar in peers_part.bars({"packages": packages})] == [None, None]
+    assert [target.met for target in peers_part.targets({"packages": packages})] == [None, None]
 
 
-def test_bars_of_the_scoring_pass_are_per_needed_reading():
+def test_targets_of_the_scoring_pass_are_per_required_reading():
     names = [f"{name} {dtype}" for name in scoring_part.TALL for dtype in ("float32", "float64")]
-    # Of the 4 readings that Fisher and WLS need, 4 each
+    # Fisher and WLS need 4 readings, so their limit is 16.
     found = {name: {"wall": 16, "read": 1} for name in names}
-    # It needs 2
+    # The constraint score needs 2 readings.
     found |= {"cs float32": {"wall": 8, "read": 1}, "cs float64": {"wall": 9, "read": 1}}
-    found |= {"sls float64": {"wall": 21, "read": 1}}  # it needs 5
-    assert [bar.met for bar in scoring_part.bars(found)] == [True] * 5 + [False] + [True] * 2 + [
-        False
-    ]
+    found |= {"sls float64": {"wall": 21, "read": 1}}  # SLS needs 5 readings.
+    assert [target.met for target in scoring_part.targets(found)] == [True] * 5 + [False] + [
+        True
+    ] * 2 + [False]
     found["fisher float32"] = {"failed": "no memory"}
-    assert scoring_part.bars(found)[0].met is None
+    assert scoring_part.targets(found)[0].met is None
 
 
-def test_bars_of_imports_scripts_and_large_tables():
+def test_targets_of_imports_scripts_and_large_tables():
     found = {imports.OURS: 0.1, imports.SIEVE: 1.4, imports.THEIRS: 1.0}
-    assert [bar.met for bar in imports.bars(found)] == [True, False]
+    assert [target.met for target in imports.targets(found)] == [True, False]
     assert [
-        scripts.bars(scripts.SCRIPTS[0], {"code": code, "lines": []})[0].met for code in (0, 1)
+        scripts.targets(scripts.SCRIPTS[0], {"code": code, "lines": []})[0].met for code in (0, 1)
     ] == [True, False]
     assert (
-        scripts.bars(scripts.SCRIPTS[0], {"code": 0, "lines": ["skrebate is missing: no network"]})[
-            0
-        ].met
+        scripts.targets(
+            scripts.SCRIPTS[0], {"code": 0, "lines": ["skrebate is missing: no network"]}
+        )[0].met
         is None
     )
     cases = [{"n": n, "p": p, "neighbors": how, "extra": 1024.0} for n, p, how in large.CASES]
-    assert [bar.met for bar in large.bars({"cases": cases})] == [True, True, True]
+    assert [target.met for target in large.targets({"cases": cases})] == [True, True, True]
     cases[0]["extra"] = 1025.0
     cases[2] = {"n": 1_000_000, "p": 50, "neighbors": "approximate", "failed": "exact only"}
-    assert [bar.met for bar in large.bars({"cases": cases})] == [False, True, None]
+    assert [target.met for target in large.targets({"cases": cases})] == [False, True, None]
 
 
 # --- growth ---
 
 
 @pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0, 1.37])
-def test_the_exponent_of_a_power_law_is_found(exponent):
+def test_the_exponent_of_a_power_law(exponent):
     sizes = [100, 200, 400, 800]
     found = growth.fitted(sizes, [3e-5 * size**exponent for size in sizes])
     assert found.slope == pytest.approx(exponent, abs=1e-12)
@@ -190,7 +191,7 @@ def test_the_exponent_of_noisy_times_is_that_of_a_regression():
     assert growth.fitted(sizes, times) == pytest.approx((expected.slope, expected.stderr))
 
 
-def test_every_method_grows_over_at_least_four_sizes_eightfold():
+def test_every_method_has_at_least_four_sizes_up_to_eight_times_the_first():
     assert len(growth.METHODS) >= 8
     for method in growth.METHODS.values():
         for sizes in (method.samples, method.features):
@@ -201,18 +202,18 @@ def test_every_method_grows_over_at_least_four_sizes_eightfold():
 def test_memory_of_a_few_mib_is_flat():
     assert growth.memory_slope([1, 2, 4, 8], [0.0, 3.0, 1.0, 7.9]) == "flat"
     assert growth.memory_slope([1, 2, 4, 8], [10, 20, 40, 80]) == "1.00"
-    # Nothing is no power of anything
+    # A memory of zero is not used in the fit.
     assert growth.memory_slope([1, 2, 4, 8], [0, 20, 40, 80]) == "1.00"
     assert growth.memory_slope([1, 2, 4, 8], [0, 1, 2, 80]) == "–"
 
 
-def test_too_steep_a_growth_is_bold():
+def test_an_exponent_above_the_expected_one_is_bold():
     along = [{"n": n, "p": 5, "seconds": n**2.0, "extra": 0.0} for n in (10, 20, 40, 80)]
     assert growth.slope_cells(along, "n", 2)[2] == "2.00 ± 0.00"
     assert growth.slope_cells(along, "n", 1)[2] == "**2.00 ± 0.00**"
 
 
-# --- small pieces ---
+# --- formatting and comparison ---
 
 
 def test_rank_correlation_is_spearmans():
@@ -221,7 +222,7 @@ def test_rank_correlation_is_spearmans():
     assert peers.rank_correlation(one.tolist(), other.tolist()) == pytest.approx(expected)
 
 
-def test_numbers_of_peers_are_compared_where_there_are_any():
+def test_scores_of_peers_are_compared_if_there_are_any():
     ours = {"seconds": 1.0, "extra": 1.0, "order": [0, 1, 2], "scores": [0.1, 0.2, 0.3]}
     assert peers_part.compared(ours | {"scores": [0.1, 0.2, 0.33]}, ours)["apart"] == pytest.approx(
         0.1
@@ -234,9 +235,9 @@ def test_numbers_of_peers_are_compared_where_there_are_any():
     assert peers_part.numbers({"a": peers_part.compared(ours, ours)}) == "same"
     assert (
         peers_part.numbers({"a": peers_part.compared(ours | {"scores": None}, ours)})
-        == "same order (gives no scores)"
+        == "same order (returns no scores)"
     )
-    assert "other numbers" in peers_part.numbers(
+    assert "different scores" in peers_part.numbers(
         {"a": peers_part.compared(ours | {"scores": [0.2, 0.4, 0.6]}, ours)}
     )
 
@@ -257,7 +258,7 @@ def test_figures_have_three_digits(value, shown):
     assert part.significant(value) == shown
 
 
-def test_times_are_said_as_people_do():
+def test_times_have_units():
     assert [part.seconds(value) for value in (0.001234, 0.0999, 0.1, 12.34)] == [
         "1.23 ms",
         "99.9 ms",
@@ -273,11 +274,11 @@ def test_times_are_said_as_people_do():
     ]
 
 
-def test_what_is_kept_has_five_digits():
+def test_stored_numbers_have_five_digits():
     assert run.rounded({"a": [1.234567, (2, "x", None)]}) == {"a": [1.2346, [2, "x", None]]}
 
 
-def test_parts_are_chosen_by_name_or_all_but_the_large():
+def test_parts_are_selected_by_name_or_all_but_the_large():
     def chosen(names, large):
         return [one.name for one in run.wanted_parts(names, large)]
 
@@ -290,20 +291,20 @@ def test_parts_are_chosen_by_name_or_all_but_the_large():
     assert chosen(["imports"], True) == ["large", "scale", "imports", "diverse", "quality"]
 
 
-def test_an_unknown_part_is_refused(capsys):
+def test_an_unknown_part_is_rejected(capsys):
     with pytest.raises(SystemExit):
         run.main(["speed"])
     assert "there is no part 'speed'; the parts are limits, " in capsys.readouterr().err
 
 
-def test_places_are_taken_out_of_what_scripts_print():
+def test_paths_are_removed_from_the_output_of_scripts():
     assert (
-        scripts.without_places(f"in {Path.home()}/x and {FOLDER}", []) == "in …/x and …/benchmarks"
+        scripts.without_paths(f"in {Path.home()}/x and {FOLDER}", []) == "in …/x and …/benchmarks"
     )
 
 
 @pytest.mark.slow
-def test_a_measurement_in_a_process_of_its_own_answers():
+def test_a_measurement_in_a_separate_process_answers():
     arguments = json.dumps({"method": "fisher", "n": 300, "p": 4})
     done = subprocess.run(
         [sys.executable, str(FOLDER / "run.py"), "--work", "growth", arguments],

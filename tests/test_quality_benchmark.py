@@ -1,6 +1,4 @@
-"""benchmarks/quality: the arithmetic of its tables, what it tells methods, and a run on two
-small sets.
-"""
+"""Tests of benchmarks/quality: its tables and pages, the supervision, and a run on two small sets."""
 
 from __future__ import annotations
 
@@ -34,7 +32,18 @@ _spec = importlib.util.spec_from_file_location(
 assert _spec is not None
 sys.modules["quality"] = importlib.util.module_from_spec(_spec)
 
-from quality import candidates, command, knowledge, references, rivals, running, sets, summary  # noqa: E402
+from quality import (  # noqa: E402
+    candidates,
+    command,
+    knowledge,
+    page,
+    references,
+    rivals,
+    running,
+    sets,
+    summary,
+    tables,
+)
 
 SETTINGS = running.Settings(rows=1500, folds=3, repeats=1, seed=0)
 
@@ -103,7 +112,7 @@ def test_levels_are_averaged_fold_by_fold_before_a_test():
 
 
 def block_of_two():
-    """Two sets; on the second, `weak` fails and counts as random."""
+    """Return two data sets. On the second, `weak` fails and counts as random columns."""
     chance = result([0.5, 0.5, 0.5], [0.4, 0.4, 0.4])
     good = result([0.1, 0.1001, 0.0999], [0.2, 0.2001, 0.1999])
     weak = result([0.6, 0.6001, 0.5999], [0.5, 0.5001, 0.4999])
@@ -117,21 +126,21 @@ def test_a_block_by_hand():
     rows = {row.method: row for row in summary.block(block_of_two())}
     ours, weak, chance = rows["ours"], rows["weak"], rows["random"]
     assert list(rows) == ["ours", "random", "weak"]
-    # On t, ours and chance share 1.5
+    # On t, ours and random columns share rank 1.5.
     assert (ours.rank, chance.rank, weak.rank) == (1.25, 1.75, 3.0)
     assert (ours.place, weak.place) == (0.125, 1.0)
     assert ours.errors == (pytest.approx(0.3), pytest.approx(0.3))
     assert (weak.cells, weak.failed) == (2, 1)
     assert weak.errors == (pytest.approx(0.55), pytest.approx(0.45))  # 0.6 and 0.5; 0.5 and 0.4
-    # to chance: −0.4 and −0.2 on s, nothing on t: −0.3 and 0; half their distance is the standard
-    # error
+    # The differences from random columns are −0.4 and −0.2 on s (mean −0.3) and 0 on t. The
+    # standard error is half the distance between −0.3 and 0.
     assert ours.difference == pytest.approx(-0.15)
     assert ours.standard_error == pytest.approx(0.15)
     assert (ours.worse, ours.better) == (0, 0.5)  # both learners on s, neither on t
     assert (weak.worse, weak.better) == (1, 0)  # only s is tested
 
 
-def test_the_best_single_method_took_part_everywhere():
+def test_the_best_other_method_ran_in_every_cell():
     found = block_of_two()
     found["s", "4"]["elsewhere"] = result([0, 0, 0], [0, 0, 0])
     best = summary.best_single(summary.block(found))
@@ -143,7 +152,7 @@ def test_the_best_single_method_took_part_everywhere():
     }
 
 
-def test_cells_in_which_a_method_is_worse_than_chance():
+def test_cells_in_which_a_method_is_worse_than_random_columns():
     assert [
         (name, level, learner)
         for name, level, learner, _ in summary.worse_cells(block_of_two(), "weak")
@@ -154,7 +163,7 @@ def test_cells_in_which_a_method_is_worse_than_chance():
     assert summary.worse_cells(block_of_two(), "ours") == []
 
 
-def test_blind_methods_take_part_at_every_level():
+def test_methods_without_supervision_have_results_at_every_level():
     def record(method, level, blind):
         errors = {"1nn": [[0.1, 0.3]], "linear": [[0.2, 0.2]]}
         return {
@@ -180,39 +189,39 @@ def test_blind_methods_take_part_at_every_level():
         ("s", "2"): {"fisher", "variance"},
         ("s", "4"): {"fisher", "variance"},
     }
-    # Mean over sizes
+    # The mean over numbers of columns.
     assert found["s", "2"]["variance"].means == (pytest.approx(0.2), pytest.approx(0.2))
 
 
-# --- what is told ---
+# --- supervision ---
 
 
 def test_labels_are_few_in_each_class_and_nested():
     y = np.repeat([0, 1, 2], [30, 20, 3])
-    few = knowledge.told(knowledge.LEVELS["2"], y, [0, 0]).codes
-    more = knowledge.told(knowledge.LEVELS["4"], y, [0, 0]).codes
+    few = knowledge.draw_supervision(knowledge.LEVELS["2"], y, [0, 0]).codes
+    more = knowledge.draw_supervision(knowledge.LEVELS["4"], y, [0, 0]).codes
     assert np.bincount(few[few >= 0]).tolist() == [2, 2, 2]
     assert np.bincount(more[more >= 0]).tolist() == [4, 4, 3]
     assert (more[few >= 0] == y[few >= 0]).all()
-    assert (few != knowledge.told(knowledge.LEVELS["2"], y, [0, 1]).codes).any()
+    assert (few != knowledge.draw_supervision(knowledge.LEVELS["2"], y, [0, 1]).codes).any()
 
 
 def test_targets_are_a_share_and_at_least_three():
     y = np.arange(200.0)
     y[:100] = np.nan
     for level, count in (("3%", 3), ("5%", 5), ("10%", 10)):
-        targets = knowledge.told(knowledge.LEVELS[level], y, [0]).targets
+        targets = knowledge.draw_supervision(knowledge.LEVELS[level], y, [0]).targets
         shown = ~np.isnan(targets)
         assert shown.sum() == count
         assert (targets[shown] == y[shown]).all()
     assert (
-        ~np.isnan(knowledge.told(knowledge.LEVELS["3%"], np.arange(20.0), [0]).targets)
+        ~np.isnan(knowledge.draw_supervision(knowledge.LEVELS["3%"], np.arange(20.0), [0]).targets)
     ).sum() == 3
 
 
-def test_pairs_are_as_many_as_four_labels_of_each_class_imply():
+def test_the_number_of_pairs_is_that_implied_by_four_labels_of_each_class():
     y = np.repeat([0, 1, 2], [30, 20, 3])
-    known = knowledge.told(knowledge.LEVELS["pairs"], y, [0])
+    known = knowledge.draw_supervision(knowledge.LEVELS["pairs"], y, [0])
     shown = np.repeat([0, 1, 2], [4, 4, 3])
     pairs = list(itertools.combinations(shown, 2))
     assert len(known.must_link) == sum(a == b for a, b in pairs)
@@ -221,10 +230,10 @@ def test_pairs_are_as_many_as_four_labels_of_each_class_imply():
     assert (y[known.cannot_link[:, 0]] != y[known.cannot_link[:, 1]]).all()
 
 
-def test_who_understands_labels_only_gets_the_most_probable_class():
+def test_methods_that_support_labels_only_get_the_most_probable_class():
     known = Supervision.from_probabilities([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
-    assert candidates.CANDIDATES["fisher"].told(known).codes.tolist() == [0, 1, 0]
-    assert candidates.CANDIDATES["weighted_laplacian"].told(known) is known
+    assert candidates.CANDIDATES["fisher"].usable(known).codes.tolist() == [0, 1, 0]
+    assert candidates.CANDIDATES["weighted_laplacian"].usable(known) is known
 
 
 # --- references and rivals ---
@@ -232,24 +241,25 @@ def test_who_understands_labels_only_gets_the_most_probable_class():
 
 @pytest.fixture
 def alike():
-    """Forty rows of twelve columns, of which some are nearly the same."""
+    """Forty rows and twelve columns, some of which are nearly identical."""
     random = np.random.default_rng(3)
     base = random.normal(size=(40, 5))
     return base[:, [0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 4]] + 0.4 * random.normal(size=(40, 12))
 
 
-def test_facility_location_is_the_greedy_of_the_definition(alike):
-    likeness = np.corrcoef(alike.T) ** 2
+def test_facility_location_is_the_greedy_maximum_of_its_definition(alike):
+    similarity = np.corrcoef(alike.T) ** 2
     order = []
     for _ in range(8):
         gain = [
-            likeness[:, [*order, j]].max(axis=1).sum() if j not in order else -1 for j in range(12)
+            similarity[:, [*order, j]].max(axis=1).sum() if j not in order else -1
+            for j in range(12)
         ]
         order.append(int(np.argmax(gain)))
     assert references.facility_location(alike, Supervision.nothing(40), 8).tolist() == order
 
 
-def test_pivoted_qr_takes_the_longest_residual(alike):
+def test_pivoted_qr_selects_the_longest_residual(alike):
     rest, order = alike - alike.mean(axis=0), []
     for _ in range(12):
         order.append(int(np.argmax((rest**2).sum(axis=0))))
@@ -258,7 +268,7 @@ def test_pivoted_qr_takes_the_longest_residual(alike):
     assert references.pivoted_qr(alike, Supervision.nothing(40), 12).tolist() == order
 
 
-def test_score_times_what_is_new(alike):
+def test_score_unlike_is_the_score_times_one_minus_the_largest_correlation(alike):
     y = alike[:, 0] + alike[:, 5]
     r = np.abs(np.corrcoef(alike.T))
     score = [abs(np.corrcoef(alike[:, j], y)[0, 1]) for j in range(12)]
@@ -272,7 +282,7 @@ def test_score_times_what_is_new(alike):
     assert references.score_unlike(alike, Supervision.from_targets(y), 6).tolist() == order
 
 
-def test_deflation_is_the_relevance_of_what_least_squares_leaves(alike):
+def test_deflation_is_the_relevance_of_least_squares_residuals(alike):
     labels = np.where(np.arange(40) % 3 == 0, np.arange(40) % 2, -1)
     rows = np.flatnonzero(labels >= 0)
     indicators = np.column_stack([labels[rows] == 0, labels[rows] == 1]).astype(float)
@@ -291,7 +301,7 @@ def test_deflation_is_the_relevance_of_what_least_squares_leaves(alike):
     assert references.deflation(alike, Supervision.from_labels(labels), 5).tolist() == order
 
 
-def test_leaders_leave_out_who_is_like_them():
+def test_leaders_skip_columns_that_correlate_with_them():
     random = np.random.default_rng(0)
     y = random.normal(size=60)
     X = np.column_stack(
@@ -317,7 +327,7 @@ def test_the_trace_ratio_is_the_largest_of_all_sets():
         assert ratios[tuple(sorted(found.tolist()))] == pytest.approx(max(ratios.values()))
 
 
-def test_rivals_see_the_known_rows_only(alike):
+def test_other_libraries_get_labelled_rows_only(alike):
     y = np.where(np.arange(40) < 12, np.arange(40) % 2, -1)
     known = Supervision.from_labels(y)
     other = alike.copy()
@@ -337,7 +347,7 @@ def test_l1_finds_the_columns_that_matter():
     assert set(rivals.l1(X, (y > 0).astype(np.int64), 2)[:2].tolist()) == {3, 7}
 
 
-def test_a_selection_that_stops_early_starts_again():
+def test_a_selection_that_stops_early_is_restarted():
     def three_at_most(free, count):
         if count > 3:
             raise RuntimeError
@@ -365,13 +375,13 @@ def test_mrmr_gives_the_order_of_its_package(alike):
 # --- cells ---
 
 
-def test_an_order_is_completed_by_chance():
+def test_random_columns_complete_an_order():
     order = running.completed(np.array([4, 2]), 6, np.random.default_rng(0))
     assert order[:2].tolist() == [4, 2]
     assert sorted(order.tolist()) == list(range(6))
 
 
-def test_a_time_limit_stops_and_is_gone_afterwards():
+def test_a_time_limit_stops_and_is_removed_afterwards():
     with pytest.raises(running.OverTimeError), running.time_limit(0.05):
         time.sleep(5)
     with running.time_limit(0.05):
@@ -379,7 +389,7 @@ def test_a_time_limit_stops_and_is_gone_afterwards():
     time.sleep(0.1)
 
 
-def test_a_time_limit_holds_whatever_a_method_makes_of_it():
+def test_a_time_limit_holds_even_if_a_method_catches_the_exception():
     def misunderstand():
         try:
             time.sleep(5)
@@ -394,7 +404,7 @@ def test_a_time_limit_holds_whatever_a_method_makes_of_it():
         raise ValueError("my own")
 
 
-def test_blind_methods_run_once_and_others_where_they_can():
+def test_methods_without_supervision_run_once():
     wanted = running.cells(
         [("wine", "classification"), ("diabetes", "regression")],
         ["none", "2", "4", "5%"],
@@ -431,7 +441,7 @@ def test_a_method_that_fails_is_recorded(tmp_path, body, reason):
     assert "errors" not in record
 
 
-def test_a_function_of_ones_own_gets_what_is_known(tmp_path):
+def test_a_user_function_gets_the_supervision(tmp_path):
     file = tmp_path / "trial.py"
     file.write_text(
         "import numpy as np\n"
@@ -444,7 +454,7 @@ def test_a_function_of_ones_own_gets_what_is_known(tmp_path):
     assert record["failed"] is None
 
 
-def test_what_is_not_at_hand_is_said_and_left_out(tmp_path, capsys, monkeypatch):
+def test_unavailable_methods_and_data_sets_are_reported_and_left_out(tmp_path, capsys, monkeypatch):
     absent = candidates.Candidate(
         "select_f", "peers", frozenset(["labels"]), lambda X, known, n: None, "no_such_package"
     )
@@ -455,9 +465,9 @@ def test_what_is_not_at_hand_is_said_and_left_out(tmp_path, capsys, monkeypatch)
 
     monkeypatch.setattr(command, "load", unavailable)
     assert command.main(["--sets", "orl", "--methods", "select_f", str(tmp_path / "x.jsonl")]) == 0
-    said = capsys.readouterr().err
-    assert "select_f is left out: the package no_such_package is not installed" in said
-    assert "orl is left out: not today." in said
+    reported = capsys.readouterr().err
+    assert "select_f is left out: the package no_such_package is not installed" in reported
+    assert "orl is left out: not today." in reported
 
 
 def test_names_are_checked(tmp_path, capsys):
@@ -465,10 +475,10 @@ def test_names_are_checked(tmp_path, capsys):
         candidates.chosen("fischer")
     assert candidates.chosen("references") == ["random", *references.REFERENCES]
     assert command.main(["--knowledge", "5", str(tmp_path / "x.jsonl")]) == 2
-    assert "there is no knowledge '5'" in capsys.readouterr().err
+    assert "there is no level of supervision '5'" in capsys.readouterr().err
 
 
-def test_large_tables_are_thinned_in_proportion():
+def test_large_tables_are_sampled_in_proportion():
     found = sets.problem("wine", rows=90, folds=3, repeats=1, seed=0)
     assert np.bincount(found.y).tolist() == [30, 36, 24]  # half of 59, 71, 48
     assert found.sizes == (5, 10)
@@ -481,14 +491,14 @@ def fisher_scores(X, y):
     return between / sum(len(part) * part.var(axis=0) for part in classes)
 
 
-def test_a_cell_is_what_scikit_learn_gives():
-    """The same folds, labels and learners, put together by hand."""
+def test_a_cell_has_the_same_errors_as_scikit_learn():
+    """The same folds, labels and learners, combined by hand."""
     X, y = load_wine(return_X_y=True)
     expected = {"1nn": [], "linear": []}
     for fold, (train, test) in enumerate(
         StratifiedKFold(3, shuffle=True, random_state=np.random.RandomState(0)).split(X, y)
     ):
-        shown = knowledge.told(knowledge.LEVELS["4"], y[train], [0, fold]).codes >= 0
+        shown = knowledge.draw_supervision(knowledge.LEVELS["4"], y[train], [0, fold]).codes >= 0
         order = np.argsort(-fisher_scores(X[train][shown], y[train][shown]))
         for name, model in (
             ("1nn", KNeighborsClassifier(1)),
@@ -510,7 +520,7 @@ def test_a_cell_is_what_scikit_learn_gives():
 # --- the command ---
 
 
-def test_a_run_can_go_on_and_be_printed(tmp_path, capsys):
+def test_a_run_can_be_continued_and_printed(tmp_path, capsys):
     file = tmp_path / "results.jsonl"
     arguments = [
         "--sets",
@@ -540,19 +550,19 @@ def test_a_run_can_go_on_and_be_printed(tmp_path, capsys):
         "diabetes": [3, 5, 10],
     }
     for heading in (
-        "a few labels: 1 data sets, 1 cells (4)",
+        "a few labels: 1 data set, 1 cell (4)",
         "a few targets",
         "labels or targets: 2 data sets, 2 cells (4, 5%)",
     ):
         assert heading in first
-    assert "not run" in first
+    assert "Not run" in first
 
-    # Nothing is left to do, even where the last run was cut off in the middle of a line.
+    # All cells are done, even if the last run was interrupted in the middle of a line.
     file.write_text(file.read_text() + '{"set": "wi')
     assert command.main([*arguments, "--methods", "ours,fisher,pearson"]) == 0
     assert "6 cells, 6 of them" in capsys.readouterr().err
 
-    # Again: one more line, and the same numbers.
+    # A repeated run adds one line with the same numbers.
     assert command.main([*arguments, "--methods", "fisher", "--again"]) == 0
     capsys.readouterr()
     again = running.read_records(file)
@@ -563,6 +573,33 @@ def test_a_run_can_go_on_and_be_printed(tmp_path, capsys):
 
     assert command.main(["table", str(file), "--markdown", "--detail"]) == 0
     printed = capsys.readouterr().out
-    assert "| method | rank | place |" in printed
+    assert "| method | rank (place) |" in printed
     assert "### wine, 4" in printed
     assert command.main(["table", str(tmp_path / "none.jsonl")]) == 2
+
+
+# --- the pages ---
+
+
+def test_the_pages_are_those_of_the_stored_results():
+    """The pages are made by `python benchmarks/quality page`, not edited by hand."""
+    for path, text in page.pages(page.stored()).items():
+        assert path.read_text(encoding="utf-8") == text, path.name
+
+
+def test_stored_values_make_the_same_tables(tmp_path, monkeypatch):
+    cells = [running.Cell("wine", "4", name) for name in ("ours", "fisher", "random", "all")]
+    records = [running.run_cell(cell, SETTINGS, 10.0) for cell in cells]
+    run = tables.summarised(records, SETTINGS)
+    monkeypatch.setattr(page, "RESULTS", tmp_path / "results.json")
+    page.store({"development": run})
+    text = tables.text_of(page.stored()["development"], markdown=True)
+    assert text == tables.text_of(run, markdown=True)
+    assert any("| random |" in part for part in text)
+
+
+def test_only_the_text_between_the_marks_is_replaced():
+    begin, end = page.MARKS
+    text = f"before\n{begin}\nold\n{end}\nafter\n"
+    assert page.with_block(text, "new") == f"before\n{begin}\nnew\n{end}\nafter\n"
+    assert page.with_block("no marks\n", "new") == "no marks\n"

@@ -1,3 +1,4 @@
-"""What a selection is worth: data sets × what is known × methods × sizes × two learners, ours
-beside everyone else's.
+"""Quality benchmark: data sets × supervision × methods × numbers of columns × two learners.
+
+It compares the default with the other registered methods and with other libraries.
 """

@@ -1,8 +1,8 @@
-"""Who takes part: our default, everything registered, chance, simple references, and peers; each a
-function that gives an order.
+"""The methods that are compared. Each is a function that returns an order of the columns.
 
-Every candidate gets the training rows and what is known of them. Those that understand labels but
-not probabilities get the most probable class of each row.
+They are the default, all registered methods, random columns, simple references and other libraries.
+Every candidate gets the training rows and their supervision. Candidates that support labels but not
+probabilities get the most probable class of each row.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ BASELINES = ("random", "all")
 
 @dataclass(frozen=True)
 class Candidate:
-    """A method to judge: `order(X, known, n)` names at least n columns, best first (rivals may stop
-    earlier).
+    """A method that takes part in the comparison.
 
-    `uses` are the kinds of knowledge it can work with; ``"nothing"`` alone means that it never
-    looks at any. `package` is what must be installed for it.
+    `order(X, known, n)` returns at least n columns, best first. Other libraries may return fewer.
+    `uses` contains the kinds of supervision that the method supports; ``"nothing"`` alone means
+    that it ignores all supervision. `package` must be installed for it.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Candidate:
 
     @property
     def blind(self) -> bool:
-        """Whether it gives the same answer whatever is known, so that it runs only once."""
+        """Whether the method ignores the supervision, so that it needs to run only once."""
         return self.uses == NOTHING
 
     def can_use(self, level: Level) -> bool:
         return level.kind in self.uses or (level.kind == "probabilities" and "labels" in self.uses)
 
-    def told(self, known: Supervision) -> Supervision:
-        """What is known in a form that it understands."""
+    def usable(self, known: Supervision) -> Supervision:
+        """Return the supervision in a form that the method supports."""
         return (
             most_probable(known)
             if "probabilities" in known.kinds and "probabilities" not in self.uses
@@ -76,19 +76,17 @@ def _by_default(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def _registered(name: str) -> Candidate:
-    """A score alone: features in the order of the method's own numbers, whatever a sieve makes
-    of them.
-    """
+    """Return a candidate that ranks the columns by the method's scores alone, without a search."""
 
     def order(X: Any, known: Supervision, n: int) -> Integers:
         sieve = GraphSieve(name, n_features_to_select=n)
         if "redundancy" in sieve.get_params():
-            sieve.set_params(redundancy=None)  # of no use here, and would count in the seconds
+            sieve.set_params(redundancy=None)  # Not needed here, and it would add to the time.
         sieve.fit(X, supervision=known if known.kinds else None)
         return best_first(sieve.scores_, large_is_good=sieve.large_is_good_)
 
-    # A correlation with classes is defined for two of them only, and then ranks as Fisher's score
-    # does.
+    # The correlation with labels is defined for two classes only. Its ranking is then the same as
+    # that of the Fisher score.
     uses = frozenset(METHODS[name].uses) - (
         frozenset(["labels"]) if name == "pearson" else frozenset()
     )
@@ -105,8 +103,8 @@ def _search(name: str) -> Candidate:
     return Candidate(name, "searches", frozenset(SEARCHES[name].uses) or NOTHING, order)
 
 
-def _nobody(X: Any, known: Supervision, n: int) -> Integers:
-    raise AssertionError("chance and all columns are no selection; running.py makes them")
+def _no_selection(X: Any, known: Supervision, n: int) -> Integers:
+    raise AssertionError("random columns and all columns are created in running.py.")
 
 
 CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
@@ -114,9 +112,9 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         candidate.name: candidate
         for candidate in (
             Candidate("ours", "ours", EVERYTHING, _by_default),
-            *(Candidate(name, "baselines", NOTHING, _nobody) for name in BASELINES),
+            *(Candidate(name, "baselines", NOTHING, _no_selection) for name in BASELINES),
             *(_registered(name) for name in METHODS),
-            # Which is ours
+            # The search of GraphSieve is the candidate "ours".
             *(_search(name) for name in SEARCHES if SIEVES[name] is not GraphSieve),
             *(
                 Candidate(name, "references", uses, order)
@@ -129,7 +127,7 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
         )
     }
 )
-"""Everyone by name."""
+"""All candidates by name."""
 
 GROUPS = tuple(dict.fromkeys(candidate.group for candidate in CANDIDATES.values()))
 QUICK = (
@@ -157,11 +155,10 @@ QUICK = (
 
 
 def candidate_named(name: str) -> Candidate:
-    """The candidate of that name, or ``name=file.py:function`` for a function (X, y, n) → order
-    that is not part of this yet.
+    """Return the candidate with this name, or a new one from ``name=file.py:function``.
 
-    Such a function gets y as class codes (−1: unknown), targets (NaN: unknown), a Supervision of
-    pairs or probabilities, or None.
+    Such a function takes (X, y, n) and returns an order. It gets y as class codes (−1: unknown),
+    targets (NaN: unknown), a Supervision of pairs or probabilities, or None.
     """
     if name in CANDIDATES:
         return CANDIDATES[name]
@@ -174,14 +171,15 @@ def candidate_named(name: str) -> Candidate:
     function = _function_in(place)
 
     def order(X: Any, known: Supervision, n: int) -> Any:
-        return function(X, _plainly(known), n)
+        return function(X, _as_target(known), n)
 
     return Candidate(label, "given", frozenset(getattr(function, "uses", EVERYTHING)), order)
 
 
 def chosen(names: str, *, with_random: bool = True) -> list[str]:
-    """Names of candidates or groups, separated by commas; with chance among them, since everyone
-    is compared with it.
+    """Return the candidates for a list of names or groups, separated by commas.
+
+    Random columns are included by default, because every method is compared with them.
     """
     wanted: dict[str, None] = {"random": None} if with_random else {}
     for name in names.split(","):
@@ -192,7 +190,7 @@ def chosen(names: str, *, with_random: bool = True) -> list[str]:
     return list(wanted)
 
 
-def _plainly(known: Supervision) -> Any:
+def _as_target(known: Supervision) -> Any:
     if known.kinds == ("labels",):
         return known.codes
     if known.kinds == ("targets",):

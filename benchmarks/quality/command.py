@@ -1,4 +1,4 @@
-"""Arguments, and what they lead to."""
+"""Run the quality benchmark and print its tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from graphsieve._base.errors import InputError
 from graphsieve.datasets import DataUnavailableError, load
-from quality import candidates, sets, tables
+from quality import candidates, page, sets, tables
 from quality.knowledge import LEVELS
 from quality.running import Settings, cells, outstanding, read_records, run
 
@@ -20,7 +20,9 @@ QUICK_LEVELS = "4,5%"
 
 def main(arguments: Sequence[str]) -> int:
     try:
-        return _table(arguments[1:]) if arguments[:1] == ["table"] else _run(arguments)
+        if arguments[:1] == ["table"]:
+            return _table(arguments[1:])
+        return _page(arguments[1:]) if arguments[:1] == ["page"] else _run(arguments)
     except InputError as error:
         print(f"quality: {error}", file=sys.stderr)
         return 2
@@ -44,16 +46,16 @@ def _run(arguments: Sequence[str]) -> int:
         else [*sets.CLASSES, *sets.TARGETS]
     )
     levels = _levels(given.knowledge or (QUICK_LEVELS if given.quick else ",".join(LEVELS)))
-    everyone = ",".join(candidates.QUICK if given.quick else candidates.CANDIDATES)
-    methods = _installed(candidates.chosen(given.methods or everyone))
-    wanted = cells(_at_hand(names), levels, methods)
+    default_methods = ",".join(candidates.QUICK if given.quick else candidates.CANDIDATES)
+    methods = _installed(candidates.chosen(given.methods or default_methods))
+    wanted = cells(_available(names), levels, methods)
     todo = outstanding(wanted, read_records(given.file), settings, limit)
     if given.again:
-        # Chance is there only to compare with, unless it was asked for.
-        named = candidates.chosen(given.methods or everyone, with_random=False)
+        # Random columns are only the baseline. They run again only if they were requested.
+        named = candidates.chosen(given.methods or default_methods, with_random=False)
         todo = [cell for cell in wanted if cell in todo or cell.method in named]
-    _say(f"{len(wanted)} cells, {len(wanted) - len(todo)} of them in {given.file}")
-    run(todo, settings, given.file, limit=limit, jobs=given.jobs, tell=_say)
+    _log(f"{len(wanted)} cells, {len(wanted) - len(todo)} of them in {given.file}")
+    run(todo, settings, given.file, limit=limit, jobs=given.jobs, log=_log)
     print(
         tables.report(
             read_records(given.file), settings, markdown=given.markdown, detail=given.detail
@@ -64,17 +66,53 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _table(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
-        prog="quality table", description="Print the tables of a file of results."
+        prog="quality table", description="Print the tables of a results file."
     )
     parser.add_argument("file", type=Path)
     _add_form(parser)
     given = parser.parse_args(arguments)
     records = read_records(given.file)
     if not records:
-        raise InputError(f"{given.file} holds no results; run the benchmark first.")
+        raise InputError(f"{given.file} contains no results; run the benchmark first.")
     for settings in dict.fromkeys(Settings(**record["settings"]) for record in records):
         print(tables.report(records, settings, markdown=given.markdown, detail=given.detail))
     return 0
+
+
+def _page(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="quality page",
+        description="Write the pages in docs/ and the table in README.md from stored results.",
+    )
+    for run_name in page.RUNS:
+        parser.add_argument(
+            f"--{run_name}",
+            type=Path,
+            metavar="FILE",
+            help="replace the stored results of this run",
+        )
+    given = vars(parser.parse_args(arguments))
+    runs = page.stored()
+    for run_name, file in given.items():
+        if file is not None:
+            runs[run_name] = _summary_of(file)
+    page.store(runs)
+    for path, text in page.pages(runs).items():
+        path.write_text(text, encoding="utf-8")
+        _log(f"{path} is written.")
+    return 0
+
+
+def _summary_of(file: Path) -> tables.Summary:
+    """Summarise the records of a file, which must all have the same settings."""
+    records = read_records(file)
+    found = list(dict.fromkeys(Settings(**record["settings"]) for record in records))
+    if len(found) != 1:
+        raise InputError(
+            f"{file} contains results with {len(found)} different settings; a page needs exactly "
+            "one."
+        )
+    return tables.summarised(records, found[0])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,15 +122,18 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         nargs="?",
         default=Path("quality.jsonl"),
-        help="where results are kept (quality.jsonl)",
+        help="file of the results (default: quality.jsonl)",
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="eight sets, one amount of knowledge, few methods, three folds",
+        help="eight data sets, one amount of supervision, few methods, three folds",
     )
     parser.add_argument("--sets", help="names of data sets, separated by commas")
-    parser.add_argument("--knowledge", help=f"some of {', '.join(LEVELS)}".replace("%", "%%"))
+    parser.add_argument(
+        "--knowledge",
+        help=f"levels of supervision, separated by commas: {', '.join(LEVELS)}".replace("%", "%%"),
+    )
     parser.add_argument(
         "--methods",
         help=f"names, groups ({', '.join(candidates.GROUPS)}), or name=file.py:function",
@@ -100,16 +141,18 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--again",
         action="store_true",
-        help="run the cells even where there are results; the new ones count",
+        help="run the cells even if the file contains their results; the new results replace them",
     )
-    parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
+    parser.add_argument("--jobs", type=int, default=2, help="number of processes (default: 2)")
     parser.add_argument("--folds", type=int)
     parser.add_argument("--repeats", type=int, default=1)
-    parser.add_argument("--rows", type=int, help="of larger tables so many rows are used")
+    parser.add_argument(
+        "--rows", type=int, help="maximum number of rows; larger tables are sampled"
+    )
     parser.add_argument(
         "--limit",
         type=float,
-        help="seconds that one selection may take; who needs more has no result in that cell",
+        help="time limit of one selection in seconds; a slower selection has no result",
     )
     parser.add_argument("--seed", type=int, default=0)
     _add_form(parser)
@@ -117,9 +160,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_form(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--markdown", action="store_true", help="tables for documents")
+    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
     parser.add_argument(
-        "--detail", action="store_true", help="also every data set with every amount of knowledge"
+        "--detail",
+        action="store_true",
+        help="also print a table for each data set and level of supervision",
     )
 
 
@@ -127,30 +172,32 @@ def _levels(names: str) -> list[str]:
     found = names.split(",")
     for name in found:
         if name not in LEVELS:
-            raise InputError(f"there is no knowledge {name!r}; choose from {', '.join(LEVELS)}.")
+            raise InputError(
+                f"there is no level of supervision {name!r}; choose from {', '.join(LEVELS)}."
+            )
     return found
 
 
-def _at_hand(names: Sequence[str]) -> list[tuple[str, str]]:
-    """The sets that can be had, with their tasks; the others are named and left out."""
+def _available(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the available data sets with their tasks, and report the others."""
     found: list[tuple[str, str]] = []
     for name in names:
         try:
             found.append((name, load(name).task))
         except DataUnavailableError as error:
-            _say(f"{name} is left out: {error}")
+            _log(f"{name} is left out: {error}")
     return found
 
 
 def _installed(methods: Sequence[str]) -> list[str]:
     absent = [name for name in methods if not candidates.candidate_named(name).installed]
     for name in absent:
-        _say(
+        _log(
             f"{name} is left out: the package {candidates.candidate_named(name).package} is not "
             "installed"
         )
     return [name for name in methods if name not in absent]
 
 
-def _say(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""What selectors are told of the training rows."""
+"""The supervision of the training rows that the methods get."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from graphsieve.datasets import make_expert_labels
 
 Integers = NDArray[np.int64]
 
-FEWEST_TARGETS = 3  # 3 % of 48 rows would be one, which tells nothing
-PAIRS_AS_OF = 4  # as many pairs as so many labels of each class imply
-DOUBT = 0.3  # mean probability that the expert gives to a wrong class
+FEWEST_TARGETS = 3  # 3 % of 48 rows would be a single target, which is useless.
+PAIRS_AS_OF = 4  # The number of pairs is that implied by this number of labels per class.
+DOUBT = 0.3  # mean probability that the expert assigns to the wrong classes
 
 
 @dataclass(frozen=True)
 class Level:
-    """A kind of knowledge, ``"nothing"`` or one of `Supervision.kinds`, and how much of it; for
-    one task, or (None) for both.
+    """A kind and an amount of supervision.
+
+    `kind` is ``"nothing"`` or one of `Supervision.kinds`. `task` is the task that the level applies
+    to, or None for both.
     """
 
     name: str
@@ -51,9 +53,10 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 )
 
 
-def told(level: Level, y: NDArray[Any], seed: list[int]) -> Supervision:
-    """What is known of training rows with these class codes or targets. With one seed, 2 labels
-    of a class are among its 4.
+def draw_supervision(level: Level, y: NDArray[Any], seed: list[int]) -> Supervision:
+    """Draw the supervision of training rows with these class codes or targets.
+
+    With the same seed, the 2 labels of a class are among its 4 labels.
     """
     random = np.random.default_rng(seed)
     if level.kind == "labels":
@@ -70,13 +73,13 @@ def told(level: Level, y: NDArray[Any], seed: list[int]) -> Supervision:
 
 
 def most_probable(known: Supervision) -> Supervision:
-    """Probabilities as those must read them who understand labels only."""
+    """Return the most probable classes, for methods that support labels only."""
     assert known.probabilities is not None
     return Supervision.from_labels(known.probabilities.argmax(axis=1))
 
 
 def _few_labels(y: Integers, count: int, random: np.random.Generator) -> Integers:
-    """At most `count` labels of each class; −1 elsewhere."""
+    """Return at most `count` labels of each class, and −1 elsewhere."""
     shown = np.full(len(y), -1, dtype=np.int64)
     for code in np.unique(y):
         shown[random.permutation(np.flatnonzero(y == code))[:count]] = code
@@ -86,7 +89,7 @@ def _few_labels(y: Integers, count: int, random: np.random.Generator) -> Integer
 def _few_targets(
     y: NDArray[np.float64], share: float, random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """A share of the known targets, at least three; NaN elsewhere."""
+    """Return a share of the known targets, at least three, and NaN elsewhere."""
     rows = random.permutation(np.flatnonzero(~np.isnan(y)))
     rows = rows[: max(FEWEST_TARGETS, round(share * len(rows)))]
     shown = np.full(len(y), np.nan)
@@ -95,8 +98,9 @@ def _few_targets(
 
 
 def _random_pairs(y: Integers, random: np.random.Generator) -> tuple[Integers, Integers]:
-    """Pairs of the same class and of different ones, as many of each as four labels of each
-    class imply.
+    """Return pairs of the same class and pairs of different classes.
+
+    The number of each is the number implied by four labels of each class.
     """
     members = [np.flatnonzero(y == code) for code in np.unique(y)]
     shares = [min(PAIRS_AS_OF, len(rows)) for rows in members]

@@ -1,6 +1,4 @@
-"""Simple ways to choose columns that are unlike each other, written plainly: what a person would
-try in an afternoon.
-"""
+"""Simple reference methods that select columns with little redundancy."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from graphsieve import Supervision, scores
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-ALIKE = 0.8  # absolute correlation from which on a leader stands for a column
+ALIKE = 0.8  # absolute correlation from which a leader represents a column
 
 
 def dense(X: Any) -> Floats:
@@ -25,7 +23,10 @@ def dense(X: Any) -> Floats:
 
 
 def unit_columns(X: Any) -> Floats:
-    """Columns of mean 0 and length 1, so that their products are correlations; constants are 0."""
+    """Scale columns to mean 0 and length 1, so that their products are correlations.
+
+    Constant columns become 0.
+    """
     Z = dense(X) - dense(X).mean(axis=0)
     length = np.sqrt((Z**2).sum(axis=0))
     scaled: Floats = Z / np.where(length > 1e-9 * max(float(length.max()), 1e-300), length, np.inf)
@@ -33,43 +34,44 @@ def unit_columns(X: Any) -> Floats:
 
 
 def pivoted_qr(X: Any, known: Supervision, n: int) -> Integers:
-    """Column by column what is longest once it has lost its projection on those before; centred,
-    in the units of the data.
+    """Select, one by one, the column with the longest residual after projection on the earlier ones.
+
+    The columns are centred but not scaled.
     """
     order: Integers = qr(dense(X) - dense(X).mean(axis=0), mode="r", pivoting=True)[1]
     return order
 
 
 def facility_location(X: Any, known: Supervision, n: int) -> Integers:
-    """Greedily the columns by which the sum over all columns of the largest squared correlation
-    with a chosen one grows most.
+    """Maximise greedily the sum, over all columns, of the largest squared correlation with a
+    selected column.
     """
-    Z = unit_columns(X).astype(np.float32)  # p × p numbers of them: half the memory
-    likeness = (Z.T @ Z) ** 2
-    served = np.zeros(len(likeness), dtype=np.float32)
-    bound = likeness.sum(axis=0)
+    Z = unit_columns(X).astype(np.float32)  # The p × p matrix then needs half the memory.
+    similarity = (Z.T @ Z) ** 2
+    covered = np.zeros(len(similarity), dtype=np.float32)
+    bound = similarity.sum(axis=0)
     order: list[int] = []
     for _ in range(n):
-        # A gain can only shrink, so that a gain of this round that beats the others' older ones is
-        # the largest.
+        # Gains can only shrink. The older gains are therefore upper bounds, and a new gain above
+        # all of them is the largest.
         best, gain = -1, -1.0
         for j in np.argsort(-bound, kind="stable"):
             if bound[j] <= gain:
                 break
-            bound[j] = np.maximum(likeness[:, j] - served, 0).sum()
+            bound[j] = np.maximum(similarity[:, j] - covered, 0).sum()
             if bound[j] > gain:
                 best, gain = int(j), float(bound[j])
         order.append(best)
-        served = np.maximum(served, likeness[:, best])
+        covered = np.maximum(covered, similarity[:, best])
         bound[best] = -np.inf
     return np.array(order)
 
 
 def score_unlike(X: Any, known: Supervision, n: int) -> Integers:
-    """Greedily by score × (1 − the largest |correlation| with a chosen column), over all rows.
+    """Select greedily by score × (1 − largest |correlation| with a selected column, over all rows).
 
-    The score is Fisher's for labels, the |correlation| for targets, and 1 − Laplacian score (at
-    least 0) where nothing is known.
+    The score is the Fisher score for labels and the |correlation| for targets. Without supervision
+    it is 1 − Laplacian score, at least 0.
     """
     if known.kinds:
         rows = (
@@ -100,11 +102,10 @@ def _greedily(score: Floats, Z: Floats, n: int) -> Integers:
 
 
 def deflation(X: Any, known: Supervision, n: int) -> Integers:
-    """Greedily the column that goes most with what is known, over the rows where it is; then all
-    lose their projection on it.
+    """Select greedily the column with the highest relevance, then project it out of all columns.
 
-    Projections are taken over all rows. Columns start with length 1; what is known are class
-    indicators or the target.
+    The relevance is the association with the class indicators or the target on the labelled rows.
+    Projections use all rows. Columns initially have length 1.
     """
     R = unit_columns(X)
     rows, outputs = _outputs(known)
@@ -127,8 +128,9 @@ def deflation(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def leaders(X: Any, known: Supervision, n: int) -> Integers:
-    """Best relevance first, leaving out who correlates by 0.8 or more with one already there;
-    those follow in their order.
+    """Select by relevance, but skip columns that correlate by 0.8 or more with a selected one.
+
+    The skipped columns follow at the end, in order of relevance.
     """
     rows, outputs = _outputs(known)
     Z = unit_columns(X)
@@ -146,8 +148,9 @@ def leaders(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def trace_ratio(X: Any, known: Supervision, n: int) -> Integers:
-    """The n columns with the largest sum of variances between classes over that within them (Nie
-    et al. 2008), as they are.
+    """Select the n columns with the largest trace ratio (Nie et al. 2008), without scaling.
+
+    The ratio is the sum of the variances between classes over the sum of those within classes.
     """
     rows = np.flatnonzero(known.codes >= 0)
     labels, values = known.codes[rows], dense(X)[rows]
@@ -157,7 +160,7 @@ def trace_ratio(X: Any, known: Supervision, n: int) -> Integers:
     between = sizes @ (means - values.mean(axis=0)) ** 2
     within = np.maximum(total - between, 1e-12 * max(float(total.max()), 1e-300))
     ratio = 0.0
-    while True:  # a larger ratio every time, until the set is its own answer
+    while True:  # The ratio grows in every round until the selected set no longer changes.
         order = np.argsort(-(between - ratio * within), kind="stable")
         better = float(between[order[:n]].sum() / within[order[:n]].sum())
         if better <= ratio * (1 + 1e-12):
@@ -166,9 +169,7 @@ def trace_ratio(X: Any, known: Supervision, n: int) -> Integers:
 
 
 def _outputs(known: Supervision) -> tuple[Integers, Floats]:
-    """The rows of which something is known, and that: class indicators or the target, with mean
-    zero.
-    """
+    """Return the labelled rows and their class indicators or targets, centred."""
     if known.targets is not None:
         rows = np.flatnonzero(~np.isnan(known.targets))
         outputs = known.targets[rows][:, None]
@@ -186,4 +187,4 @@ REFERENCES: dict[str, tuple[frozenset[str], Callable[[Any, Supervision, int], An
     "leaders": (frozenset(["labels", "targets"]), leaders),
     "trace_ratio": (frozenset(["labels"]), trace_ratio),
 }
-"""What each of them uses, and the function."""
+"""For each method, the kinds of supervision that it uses, and the function."""

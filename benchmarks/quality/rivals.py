@@ -1,9 +1,8 @@
-"""Other libraries, each called as its documentation does. Supervised ones see the rows whose label
-or target is known.
+"""Other libraries, each called as in its documentation.
 
-An adapter is a function of the known rows, their labels or targets, and the number of columns
-wanted; it gives positions, best first. One that names fewer is completed by chance (see
-running.py).
+Supervised methods get only the labelled rows. An adapter is a function of the labelled rows, their
+labels or targets, and the number of columns. It returns column positions, best first. If it returns
+fewer columns than requested, random columns complete the selection (see running.py).
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Adapter = Callable[[Floats, NDArray[Any], int], Any]
 
-# C, in multiples of the one at which the first feature enters
+# Values of C, in multiples of the smallest C at which a feature enters the model.
 L1_PENALTIES = np.array([1.2, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0])
 BORUTA_ROUNDS = 50
 
@@ -60,15 +59,16 @@ def select_f(X: Floats, y: NDArray[Any], n: int) -> Any:
 def select_mi(X: Floats, y: NDArray[Any], n: int) -> Any:
     from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
-    # SelectKBest cannot hand on a seed, and without one every call has another answer. Three
-    # neighbours are its default.
+    # SelectKBest cannot pass a seed, and without one the result differs from call to call. Three
+    # neighbours are the default of scikit-learn.
     estimate = mutual_info_classif if _classes(y) else mutual_info_regression
     return _descending(estimate(X, y, n_neighbors=min(3, len(y) - 1), random_state=0))
 
 
 def mrmr(X: Floats, y: NDArray[Any], n: int) -> Any:
-    """mRMR with F statistics, correlations and their mean: the package's defaults, but computed for
-    all columns at once. That gives the same order ten times sooner.
+    """Select by mRMR with F statistics, correlations and their mean, the defaults of the package.
+
+    They are computed for all columns in one step, which gives the same order ten times faster.
     """
     import pandas as pd
     from mrmr import mrmr_classif, mrmr_regression
@@ -104,7 +104,7 @@ def mrmr(X: Floats, y: NDArray[Any], n: int) -> Any:
 def fastcan(X: Floats, y: NDArray[Any], n: int) -> Any:
     from fastcan import FastCan
 
-    # Several classes: one column each, as its documentation does
+    # Classes become indicator columns, as in the documentation of the package.
     wanted = np.eye(y.max() + 1)[y] if _classes(y) else y
 
     def select(free: Integers, count: int) -> Integers:
@@ -115,9 +115,10 @@ def fastcan(X: Floats, y: NDArray[Any], n: int) -> Any:
 
 
 def restarted(select: Callable[[Integers, int], Integers], n_features: int, n: int) -> Integers:
-    """Selections one after the other, each of the columns that are left: FastCan refuses to go on
-    where the known rows leave nothing to explain, and would otherwise have no result wherever
-    labels are few.
+    """Concatenate selections, each from the remaining columns, until there are n columns.
+
+    FastCan stops with an error when the labelled rows are fully explained. Without restarts it
+    would have no result where labels are few.
     """
     order = np.empty(0, dtype=np.int64)
     while len(order) < n:
@@ -130,9 +131,7 @@ def restarted(select: Callable[[Integers, int], Integers], n_features: int, n: i
 
 
 def _as_many_as_possible(select: Callable[[int], Integers], n: int) -> Integers:
-    """The longest selection of at most n columns that does not end in a RuntimeError, by
-    bisection.
-    """
+    """Return the longest selection of at most n columns without a RuntimeError, by bisection."""
     best, least, most = np.empty(0, dtype=np.int64), 0, n
     count = n
     while least < most:
@@ -154,8 +153,10 @@ def relieff_fast_select(X: Floats, y: NDArray[Any], n: int) -> Any:
 
 
 def l1(X: Floats, y: NDArray[Any], n: int) -> Any:
-    """The order in which columns of deviation 1 enter: the lasso's path, or logistic regressions
-    of ever smaller penalty.
+    """Return the order in which standardised columns enter an L1-penalised model.
+
+    The model is the lasso path for targets, and logistic regressions of decreasing penalty for
+    classes.
     """
     Z = StandardScaler().fit_transform(X)
     return _l1_classes(Z, y, n) if _classes(y) else _l1_targets(Z, y)
@@ -176,8 +177,8 @@ def _l1_classes(Z: Floats, y: NDArray[Any], n: int) -> Any:
     from sklearn.svm import l1_min_c
 
     order: list[int] = []
-    # Each class against the others has a least C of its own; the smallest is where the first
-    # feature of all enters.
+    # Each one-versus-rest model has a smallest C. The minimum over the classes is the C at which
+    # the first feature enters.
     least = min(l1_min_c(Z, y == code, loss="log") for code in np.unique(y))
     for penalty in least * L1_PENALTIES:
         model = LogisticRegression(
@@ -193,8 +194,9 @@ def _l1_classes(Z: Floats, y: NDArray[Any], n: int) -> Any:
 
 
 def boruta(X: Floats, y: NDArray[Any], n: int) -> Any:
-    """Its own ranks; among equal ones (all that are confirmed are equal) the mean importance
-    over its rounds.
+    """Order by the ranks of Boruta, and within a rank by the mean importance over its rounds.
+
+    All confirmed features have the same rank.
     """
     from boruta import BorutaPy
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
@@ -218,4 +220,4 @@ RIVALS: dict[str, tuple[str, frozenset[str], Callable[[Any, Supervision, int], A
     "relieff_fast_select": ("fast_select", LABELS, _of_known_rows(relieff_fast_select)),
     "boruta": ("boruta", LABELS_OR_TARGETS, _of_known_rows(boruta)),
 }
-"""The package that must be installed, what it uses, and the function."""
+"""For each method, the required package, the kinds of supervision that it uses, and the function."""

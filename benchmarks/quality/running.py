@@ -1,5 +1,6 @@
-"""Cells: one method on one data set with one kind of knowledge, over all folds. Each is a line
-of a JSON file, once done.
+"""Run cells. A cell is one method on one data set at one level of supervision, over all folds.
+
+Each finished cell is a line of a JSON-lines file.
 """
 
 from __future__ import annotations
@@ -24,18 +25,18 @@ from graphsieve import Supervision
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.results import Evaluation
 from quality.candidates import Candidate, candidate_named
-from quality.knowledge import LEVELS, told
+from quality.knowledge import LEVELS, draw_supervision
 from quality.sets import LEARNERS, Problem, problem
 
 Integers = NDArray[np.int64]
 
-RING_AGAIN = 1.0  # seconds after which a method that went on regardless is told once more
-RANDOM_DRAWS = 5  # orders by chance in every fold, of which the mean counts
+SIGNAL_INTERVAL = 1.0  # seconds between further signals to a method that ignored the time limit
+RANDOM_DRAWS = 5  # random orders per fold; their errors are averaged
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What must be the same for two cells to be compared."""
+    """The settings that two cells must share to be comparable."""
 
     rows: int
     folds: int
@@ -45,7 +46,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Cell:
-    """What is to be run; a method is named as in `candidate_named`."""
+    """A combination to run. `method` is a name as in `candidate_named`."""
 
     dataset: str
     level: str
@@ -57,7 +58,7 @@ class Cell:
 
 
 class OverTimeError(Exception):
-    """A selection takes longer than it may."""
+    """A selection exceeded the time limit."""
 
 
 # --- One cell
@@ -65,7 +66,7 @@ class OverTimeError(Exception):
 
 
 def run_cell(cell: Cell, settings: Settings, limit: float) -> dict[str, Any]:
-    """The record of a cell: errors by learner, size and fold, or why there are none."""
+    """Return the record of a cell: errors by learner, size and fold, or the reason of a failure."""
     data = problem(cell.dataset, **asdict(settings))
     record: dict[str, Any] = {
         "set": cell.dataset,
@@ -82,12 +83,12 @@ def run_cell(cell: Cell, settings: Settings, limit: float) -> dict[str, Any]:
     }
     try:
         with warnings.catch_warnings():
-            # Some methods warn of few labels in every fold; the table is the place for that
+            # Some methods warn about few labels in every fold. The table shows the consequences.
             warnings.simplefilter("ignore")
             return record | _measured(cell, data, settings, limit)
     except OverTimeError:
         return record | {"failed": f"over {limit:g} s"}
-    except Exception as error:  # a rival may raise anything, and the others go on
+    except Exception as error:  # Other libraries may raise anything. The run continues.
         return record | {"failed": f"{type(error).__name__}: {error}".splitlines()[0][:200]}
 
 
@@ -113,19 +114,21 @@ def _measured(cell: Cell, data: Problem, settings: Settings, limit: float) -> di
 def _evaluated(
     cell: Cell, data: Problem, split: tuple[Integers, Integers], seed: list[int], limit: float
 ) -> Evaluation:
-    """One fold. What may be known is drawn here, for `evaluate` refuses to show more labels of a
-    class than there are.
+    """Evaluate one fold.
+
+    The supervision is drawn here, because `evaluate` rejects a number of labels that exceeds the
+    size of a class.
     """
     selectors: dict[str, Any]
     if cell.method == "random":
-        selectors = {f"random {draw}": _by_chance([*seed, draw]) for draw in range(RANDOM_DRAWS)}
+        selectors = {f"random {draw}": _random_order([*seed, draw]) for draw in range(RANDOM_DRAWS)}
     elif cell.method == "all":
         selectors = {}
     else:
         candidate = candidate_named(cell.method)
         if candidate.package is not None:
             _warm_up(candidate.name)
-        known = candidate.told(told(LEVELS[cell.level], data.y[split[0]], seed))
+        known = candidate.usable(draw_supervision(LEVELS[cell.level], data.y[split[0]], seed))
         selectors = {candidate.name: _limited(candidate, known, max(data.sizes), seed, limit)}
     return evaluate(
         selectors,
@@ -143,15 +146,16 @@ def _evaluated(
 
 
 def _errors(found: Evaluation, name: str, learner: str) -> NDArray[np.float64]:
-    """Of one fold, by size: the share of wrong predictions, or the error relative to predicting
-    the mean.
+    """Return the errors of one fold by number of columns.
+
+    The error is the share of wrong predictions, or the RMSE relative to predicting the mean.
     """
     if found.task == "classification":
         return 1 - found.values(name, learner, metric="accuracy")[:, 0]
     return found.values(name, learner, metric="relative_rmse")[:, 0]
 
 
-def _by_chance(seed: list[int]) -> Callable[[Any, Any], Integers]:
+def _random_order(seed: list[int]) -> Callable[[Any, Any], Integers]:
     return lambda X, _: np.random.default_rng([*seed, 1]).permutation(X.shape[1])
 
 
@@ -168,25 +172,24 @@ def _limited(
 
 @lru_cache
 def _warm_up(name: str) -> None:
-    """Let a rival load and compile what it needs, which is not part of a selection."""
+    """Let a library import and compile what it needs, so that this does not count as selection."""
     y = np.arange(12) % 2
-    with suppress(Exception):  # whatever is wrong will show in the cell
+    with suppress(Exception):  # Any problem appears in the cell.
         candidate_named(name).order(
             np.random.default_rng(0).normal(size=(12, 4)), Supervision.from_labels(y), 2
         )
 
 
 def completed(order: Integers, n_features: int, random: np.random.Generator) -> Integers:
-    """The order with all columns that it does not name after it, by chance: who has no opinion
-    draws lots.
-    """
+    """Append all columns that are missing from the order, in random order."""
     return np.concatenate([order, random.permutation(np.setdiff1d(np.arange(n_features), order))])
 
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `OverTimeError` after so many seconds, as soon as Python code runs again; without
-    effect off the main thread or where there are no such signals.
+    """Raise `OverTimeError` after this number of seconds, as soon as Python code runs again.
+
+    It has no effect outside the main thread and on platforms without interval timers.
     """
     if (
         not hasattr(signal, "setitimer")
@@ -195,24 +198,25 @@ def time_limit(seconds: float) -> Iterator[None]:
         yield
         return
 
-    rung = False
+    expired = False
 
     def stop(*_: Any) -> None:
-        nonlocal rung
-        rung = True
+        nonlocal expired
+        expired = True
         raise OverTimeError
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, RING_AGAIN)
+    signal.setitimer(signal.ITIMER_REAL, seconds, SIGNAL_INTERVAL)
     try:
         yield
     except Exception:
-        if not rung:
+        if not expired:
             raise
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    if rung:  # whatever was made of it: Boruta takes it for a fault of the data
+    # The method may have caught the exception: Boruta treats it as an error in the data.
+    if expired:
         raise OverTimeError
 
 
@@ -223,8 +227,9 @@ def time_limit(seconds: float) -> Iterator[None]:
 def cells(
     sets: Iterable[tuple[str, str]], levels: Iterable[str], methods: Iterable[str]
 ) -> list[Cell]:
-    """All that there is to run, set by set; methods that never look at what is known run once,
-    with nothing.
+    """Return all cells to run, data set by data set.
+
+    Methods that ignore the supervision run once, without supervision.
     """
     wanted: dict[Cell, None] = {}
     levels, methods = list(levels), list(methods)
@@ -246,9 +251,7 @@ def cells(
 
 
 def read_records(file: Path) -> list[dict[str, Any]]:
-    """The records of a file, the last one of each cell; a line that was cut off is as if it were
-    not there.
-    """
+    """Return the last record of each cell in a file. Truncated lines are ignored."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     if file.exists():
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -272,8 +275,9 @@ def key(record: dict[str, Any]) -> tuple[str, ...]:
 def outstanding(
     wanted: Iterable[Cell], done: Iterable[dict[str, Any]], settings: Settings, limit: float
 ) -> list[Cell]:
-    """Cells that have no result with these settings; one that failed for want of time is tried
-    again with more of it.
+    """Return the cells without a result at these settings.
+
+    Cells that exceeded a shorter time limit are included.
     """
     have = {key(record): record for record in done}
     result = []
@@ -299,7 +303,7 @@ def run(
     *,
     limit: float,
     jobs: int,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
     """Run the cells and append each to the file as soon as it is done."""
     start = time.monotonic()
@@ -307,11 +311,11 @@ def run(
     results = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(work)
     with file.open("a", encoding="utf-8") as out:
         if out.tell() and not file.read_bytes().endswith(b"\n"):
-            out.write("\n")  # a run was cut off in the middle of a line
+            out.write("\n")  # A run was interrupted in the middle of a line.
         for count, record in enumerate(results, 1):
             out.write(json.dumps(record) + "\n")
             out.flush()
-            tell(f"{count}/{len(wanted)} {time.monotonic() - start:.0f} s  {_line(record)}")
+            log(f"{count}/{len(wanted)} {time.monotonic() - start:.0f} s  {_line(record)}")
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -1,4 +1,7 @@
-"""The development sets, thinned to a stated number of rows and without what cannot be judged."""
+"""The development data sets, sampled to a maximum number of rows.
+
+Rows and classes that cannot be evaluated are removed.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +50,7 @@ LEARNERS = {"classification": ("1nn", "linear"), "regression": ("5nn", "linear")
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A table with class codes (−1: unknown) or targets (NaN: unknown), and the rows of its
-    folds.
-    """
+    """A table with class codes (−1: unknown) or targets (NaN: unknown), and its folds."""
 
     name: str
     task: str
@@ -59,8 +60,9 @@ class Problem:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of features to judge by: those that the table has, or half of a table that is
-        smaller than all.
+        """Numbers of columns to evaluate.
+
+        Numbers above that of the table are dropped. If none is left, half of the columns are used.
         """
         n_features = self.X.shape[1]
         return tuple(size for size in SIZES[self.task] if size <= n_features) or (
@@ -69,19 +71,18 @@ class Problem:
 
     @property
     def test_ratio(self) -> float:
-        """Test rows over training rows that have a label, for the correction of standard errors."""
+        """Ratio of test rows to labelled training rows, for the correction of standard errors."""
         return float(
             np.mean([len(test) / _known(self.y[train]).sum() for train, test in self.splits])
         )
 
 
-@lru_cache(maxsize=2)  # cells come set by set
+@lru_cache(maxsize=2)  # The cells of a data set run one after the other.
 def problem(name: str, *, rows: int, folds: int, repeats: int, seed: int) -> Problem:
-    """A data set with at most so many rows, chosen by chance (for classes in proportion), and its
-    folds.
+    """Return a data set with at most this number of rows, and its folds.
 
-    Rows with a missing feature and classes with fewer members than folds are left out; rows without
-    a target stay.
+    Larger tables are sampled at random, with the classes in proportion. Rows with missing values
+    and classes with fewer members than folds are left out. Rows without a target stay.
     """
     data = load(name)
     classes = data.task == "classification"
@@ -103,7 +104,7 @@ def problem(name: str, *, rows: int, folds: int, repeats: int, seed: int) -> Pro
 def _splits(
     y: NDArray[Any], folds: int, repeats: int, seed: int
 ) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-    """Rows for training and testing; those without a label are in every training part."""
+    """Return the training and test rows. Unlabelled rows are in every training part."""
     known = np.flatnonzero(_known(y))
     kind = RepeatedKFold if y.dtype.kind == "f" else RepeatedStratifiedKFold
     parts = kind(n_splits=folds, n_repeats=repeats, random_state=seed).split(

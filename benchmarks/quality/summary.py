@@ -1,4 +1,4 @@
-"""From records to ranks, means and tests."""
+"""Compute ranks, means and significance tests from the records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ Floats = NDArray[np.float64]
 
 SIGNIFICANT = 0.05
 NO_RIVALS = ("ours", "random", "all")
-DECIMALS = 12  # errors that differ by rounding only are equal
+DECIMALS = 12  # Errors that differ only by rounding errors are equal.
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What a method did in one cell: for each learner the error of every fold, mean over sizes;
-    None where it failed.
+    """The errors of a method in one cell.
+
+    `errors` contains, for each learner, the error of every fold, averaged over the numbers of
+    columns. It is None if the method failed.
     """
 
     errors: tuple[Floats, Floats] | None
@@ -45,18 +47,19 @@ Grid = dict[Key, dict[str, Result]]
 
 
 def grid(records: Iterable[Mapping[str, Any]]) -> Grid:
-    """Results by cell. Methods that never look at what is known take part with one and the same
-    result at every level.
+    """Return the results by cell.
+
+    Methods that ignore the supervision have the same result at every level.
     """
     found: Grid = {}
-    unseeing: dict[str, dict[str, Result]] = {}
+    blind: dict[str, dict[str, Result]] = {}
     for record in records:
         result = _result(record)
         if record["blind"]:
-            unseeing.setdefault(record["set"], {})[record["method"]] = result
+            blind.setdefault(record["set"], {})[record["method"]] = result
         else:
             found.setdefault((record["set"], record["knowledge"]), {})[record["method"]] = result
-    for name, methods in unseeing.items():
+    for name, methods in blind.items():
         cells = [key for key in found if key[0] == name] or [(name, "none")]
         for key in cells:
             found[key] = found.get(key, {}) | methods
@@ -75,10 +78,10 @@ def _result(record: Mapping[str, Any]) -> Result:
 
 
 def ranks(cell: Mapping[str, Result]) -> dict[str, float]:
-    """1 = the smallest error; the mean of the ranks by the two learners. Equal ones share a rank,
-    failed ones the last.
+    """Return the mean rank over the two learners, where 1 is the smallest error.
 
-    All columns are no selection and have no rank.
+    Ties share a rank, and failed methods share the last. "All columns" is not a selection and has
+    no rank.
     """
     names = [name for name in cell if name != "all"]
     means = [cell[name].means or (math.inf, math.inf) for name in names]
@@ -89,8 +92,9 @@ def ranks(cell: Mapping[str, Result]) -> dict[str, float]:
 
 
 def places(cell: Mapping[str, Result]) -> dict[str, float]:
-    """Ranks from 0 = first of all to 1 = last, so that cells with many and with few methods
-    count alike.
+    """Return ranks scaled from 0 (first) to 1 (last).
+
+    Cells with many methods and cells with few methods then have the same weight.
     """
     found = ranks(cell)
     return {name: (rank - 1) / max(len(found) - 1, 1) for name, rank in found.items()}
@@ -102,8 +106,9 @@ def places(cell: Mapping[str, Result]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A mean difference of errors over folds (negative: the first is better), its corrected
-    standard error and p.
+    """A mean difference of errors over folds, its corrected standard error and its p-value.
+
+    A negative difference means that the first method is better.
     """
 
     difference: float
@@ -117,8 +122,10 @@ class Comparison:
 
 
 def compared(ours: Floats, theirs: Floats, test_ratio: float) -> Comparison:
-    """Errors of the same folds; the variance is corrected for training rows that they share, as
-    `Evaluation.differences` does.
+    """Compare the errors of two methods on the same folds.
+
+    The variance is corrected for the training rows that folds share, as in
+    `Evaluation.differences`.
     """
     difference = ours - theirs
     mean, error = float(difference.mean()), standard_error(difference, test_ratio=test_ratio)
@@ -126,8 +133,9 @@ def compared(ours: Floats, theirs: Floats, test_ratio: float) -> Comparison:
 
 
 def verdicts(found: Grid, method: str, to: str = "random") -> dict[tuple[str, int], Comparison]:
-    """For each data set and learner: the method against another, folds averaged over the levels
-    of knowledge first.
+    """Compare a method with another for each data set and learner.
+
+    The errors of each fold are first averaged over the levels of supervision.
     """
     result = {}
     for name in dict.fromkeys(name for name, _ in found):
@@ -155,12 +163,12 @@ def verdicts(found: Grid, method: str, to: str = "random") -> dict[tuple[str, in
 
 @dataclass(frozen=True)
 class Row:
-    """A method in a block of cells.
+    """The summary of a method in a block of cells.
 
-    `rank` and `place` are means over cells; `errors` are means over cells by learner, where a
-    failed cell counts as chance; `difference` is the mean over data sets of the error minus that of
-    chance, both learners together, with its standard error over data sets; `worse` and `better` are
-    shares of data sets × learners.
+    `rank` and `place` are means over cells. `errors` are means over cells by learner, where a
+    failed cell counts as random columns. `difference` is the error minus that of random columns,
+    averaged over data sets and both learners, with its standard error over data sets. `worse` and
+    `better` are shares of data sets × learners.
     """
 
     method: str
@@ -177,7 +185,7 @@ class Row:
 
 
 def block(found: Grid) -> list[Row]:
-    """All methods of a block, the best mean place first, all columns last."""
+    """Summarise all methods of a block: the best mean place first, "all columns" last."""
     methods = dict.fromkeys(name for cell in found.values() for name in cell)
     ranked = {key: ranks(cell) for key, cell in found.items()}
     placed = {key: places(cell) for key, cell in found.items()}
@@ -212,13 +220,14 @@ def _row(
 
 
 def _filled(cell: Mapping[str, Result], name: str) -> tuple[float, float] | None:
-    """Mean errors; who failed has drawn lots."""
+    """Return the mean errors. A failed method gets the errors of random columns."""
     return cell[name].means or (cell["random"].means if "random" in cell else None)
 
 
 def gaps(found: Grid, method: str, to: str) -> dict[str, float]:
-    """For each data set the mean over levels and learners of the error of one method minus that
-    of another.
+    """Return, for each data set, the mean difference of errors between two methods.
+
+    The mean is over levels of supervision and learners.
     """
     by_set: dict[str, list[float]] = {}
     for (name, _), cell in found.items():
@@ -230,17 +239,16 @@ def gaps(found: Grid, method: str, to: str) -> dict[str, float]:
 
 
 def best_single(rows: Sequence[Row]) -> Row | None:
-    """The rival with the smallest mean error among those that took part in every cell of the
-    block.
-    """
+    """Return the other method with the smallest mean error among those run in every cell."""
     most = max((row.cells for row in rows), default=0)
     rivals = [row for row in rows if row.method not in NO_RIVALS and row.cells == most]
     return min(rivals, key=lambda row: sum(row.errors), default=None)
 
 
 def worse_cells(found: Grid, method: str) -> list[tuple[str, str, int, Comparison]]:
-    """Single cells in which a method is significantly worse than chance: data set, level,
-    learner, test.
+    """Return the single cells in which a method is significantly worse than random columns.
+
+    Each entry contains the data set, the level of supervision, the learner and the test.
     """
     result = []
     for (name, level), cell in found.items():
@@ -253,7 +261,7 @@ def worse_cells(found: Grid, method: str) -> list[tuple[str, str, int, Compariso
 
 
 def of_kinds(found: Grid, kinds: Iterable[str]) -> Grid:
-    """The cells with these kinds of knowledge."""
+    """Return the cells with these kinds of supervision."""
     wanted = set(kinds)
     return {key: cell for key, cell in found.items() if LEVELS[key[1]].kind in wanted}
 

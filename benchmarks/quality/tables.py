@@ -1,10 +1,9 @@
-"""The results as people read them: a block for each kind of knowledge, one for labels and
-targets together, one for all.
-"""
+"""Tables of the results: a block for each kind of supervision, and blocks for several kinds."""
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -16,39 +15,40 @@ from quality.knowledge import LEVELS
 from quality.running import Settings
 
 BLOCKS = {
-    "nothing known": ["nothing"],
+    "no supervision": ["nothing"],
     "a few labels": ["labels"],
     "a few targets": ["targets"],
     "pairs": ["pairs"],
-    "a doubting expert": ["probabilities"],
+    "class probabilities": ["probabilities"],
     "labels or targets": ["labels", "targets"],
-    "everything": ["nothing", "labels", "targets", "pairs", "probabilities"],
+    "all levels": ["nothing", "labels", "targets", "pairs", "probabilities"],
 }
 HEADER = [
     "method",
-    "rank",
-    "place",
+    "rank (place)",
     "k-NN",
     "linear",
-    "to random",
-    "±",
-    "worse",
-    "better",
-    "failed",
+    "minus random",
+    "worse / better",
     "seconds",
 ]
 LEGEND = (
-    "rank: mean over cells (data set × knowledge) and both learners; place: the same from 0 "
-    "(first) to 100 (last).",
-    "k-NN, linear: mean error over sizes, folds and cells (share of wrong classes, or RMSE "
-    "relative to predicting the mean).",
-    "to random: error minus that of random columns, ± its standard error over data sets.",
-    "worse, better: share of data sets × learners that differ significantly from random (p < .05, "
-    "paired over folds, corrected",
-    "for shared training rows, not for the number of tests).",
-    "failed: cells without a result; they rank last and count as random in the means. seconds: "
-    "median of a selection.",
+    "A cell is a data set at one level of supervision. Numbers in brackets after a method count its "
+    "cells, if it did not run in all of them, and its failures.",
+    "rank: mean rank over cells and both learners. place: the same rank scaled from 0 (first) to "
+    "100 (last).",
+    "k-NN, linear: mean error over numbers of columns, folds and cells. The error is the share of "
+    "wrong classes, or the RMSE relative to predicting the mean.",
+    "minus random: the error minus that of random columns, ± its standard error over data sets.",
+    "worse / better: share of data sets × learners with a significant difference from random "
+    "columns. The test is paired over folds, at p < .05. It is corrected for shared training rows, "
+    "but not for the number of tests.",
+    "failed: cells without a result. They rank last and count as random columns in the means.",
+    "seconds: median time of a selection.",
 )
+
+WIDTH = 100  # columns of the prose
+Summary = dict[str, Any]  # The values of one run, ready for JSON.
 
 
 def report(
@@ -58,148 +58,230 @@ def report(
     markdown: bool = False,
     detail: bool = False,
 ) -> str:
-    """All blocks that have cells, and what they say of our default."""
+    """Return the tables of all blocks that have cells, with a comparison of the default."""
     mine = [record for record in records if record["settings"] == asdict(settings)]
-    found = summary.grid(mine)
-    times = f"{settings.folds} folds" + (f" × {settings.repeats}" if settings.repeats > 1 else "")
-    parts = [
-        f"{len({name for name, _ in found})} data sets of at most {settings.rows} rows, {times}"
-    ]
+    details = (
+        [_cell(key, cell, markdown) for key, cell in summary.grid(mine).items()] if detail else []
+    )
+    parts = text_of(summarised(mine, settings), markdown=markdown, details=details)
+    return "\n\n".join([*parts, "\n".join(textwrap.fill(line, WIDTH) for line in LEGEND)])
+
+
+# --- Values
+# --------------------------------------------------------------------------------------------------
+
+
+def summarised(records: Sequence[Mapping[str, Any]], settings: Settings) -> Summary:
+    """Return everything that the tables show, as values that JSON can store."""
+    found = summary.grid(records)
+    blocks: list[Summary] = []
     shown: list[list[Any]] = []
     for title, kinds in BLOCKS.items():
         cells = summary.of_kinds(found, kinds)
         if cells and list(cells) not in shown:
             shown.append(list(cells))
-            parts.append(_block(title, cells, markdown))
-    if detail:
-        parts += [_cell(key, cell, markdown) for key, cell in found.items()]
-    parts.append(_absent(found))
-    parts.append(_failures(mine))
-    parts.append("\n".join(LEGEND))
-    return "\n\n".join(part for part in parts if part)
+            blocks.append(_block(title, cells))
+    ran = {name for cell in found.values() for name in cell}
+    return {
+        "settings": asdict(settings),
+        "sets": len({name for name, _ in found}),
+        "blocks": blocks,
+        "not_run": [_with_package(name) for name in CANDIDATES if name not in ran],
+        "failures": _failures(records),
+    }
 
 
-def _block(title: str, found: summary.Grid, markdown: bool) -> str:
+def _block(title: str, found: summary.Grid) -> Summary:
     rows = summary.block(found)
-    names = {name for name, _ in found}
-    levels = ", ".join(level for level in LEVELS if any(level == other for _, other in found))
-    lines = [_heading(f"{title}: {len(names)} data sets, {len(found)} cells ({levels})", markdown)]
-    lines += _lines([HEADER, *(_shown(row, len(found)) for row in rows)], markdown)
-    return "\n".join([*lines, *_verdict(found, rows)])
+    return {
+        "title": title,
+        "sets": len({name for name, _ in found}),
+        "cells": len(found),
+        "levels": [level for level in LEVELS if any(level == other for _, other in found)],
+        "rows": [_without_nan(asdict(row)) for row in rows],
+        **({"default": _default(found, rows)} if any(row.method == "ours" for row in rows) else {}),
+    }
 
 
-def _shown(row: summary.Row, cells: int) -> list[str]:
-    partly = "" if row.cells == cells else f" ({row.cells})"
-    return [
-        row.method + partly,
-        _number(row.rank, 1),
-        _number(100 * row.place, 0),
-        _number(row.errors[0], 3),
-        _number(row.errors[1], 3),
-        "" if row.method == "random" else _signed(row.difference),
-        "" if row.method == "random" else _number(row.standard_error, 3),
-        "" if row.method == "random" else _percent(row.worse),
-        "" if row.method == "random" else _percent(row.better),
-        str(row.failed) if row.failed else "",
-        "" if math.isnan(row.seconds) else f"{row.seconds:.2g}",
-    ]
-
-
-def _verdict(found: summary.Grid, rows: Sequence[summary.Row]) -> list[str]:
-    """How our default stands to the best single method, and where it is worse than chance."""
-    if all(row.method != "ours" for row in rows):
-        return []
-    lines = []
+def _default(found: summary.Grid, rows: Sequence[summary.Row]) -> Summary:
+    """Compare the default with the best single method, and list where random columns are better."""
     best = summary.best_single(rows)
+    compared: Summary = {"best": None}
     if best is not None:
         differences = list(summary.gaps(found, "ours", best.method).values())
-        mean, error = sum(differences) / len(differences), standard_error(differences)
-        spread = "" if math.isnan(error) else f" ± {error:.3f}"
-        lines.append(
-            f"ours minus the best single method by mean error ({best.method}): "
-            f"{_signed(mean)}{spread}"
-        )
+        compared = {
+            "best": best.method,
+            "difference": sum(differences) / len(differences),
+            "standard_error": standard_error(differences),
+        }
     worse = [
-        f"{name} {level} {('k-NN', 'linear')[learner]} ({_signed(test.difference)}, p = "
+        f"{name} {level} {('k-NN', 'linear')[learner]} ({signed(test.difference)}, p = "
         f"{test.p:.2g})"
         for name, level, learner, test in summary.worse_cells(found, "ours")
     ]
-    lines.append(f"ours significantly worse than random: {', '.join(worse) or 'nowhere'}")
-    return lines
+    return _without_nan(compared) | {"worse_than_random": worse}
 
 
-def _cell(key: summary.Key, cell: dict[str, summary.Result], markdown: bool) -> str:
-    """One data set with one kind of knowledge: errors ± corrected standard errors, and p of the
-    difference to chance.
-    """
-    ranked = summary.ranks(cell)
-    rows = [["method", "rank", "k-NN", "±", "linear", "±", "p k-NN", "p linear"]]
-    for name in sorted(cell, key=lambda name: ranked.get(name, math.inf)):
-        result = cell[name]
-        if result.errors is None:
-            rows.append([name, _number(ranked[name], 1), *["failed"], *[""] * 5])
-            continue
-        tests = summary.verdicts({key: cell}, name)
-        numbers = [
-            text
-            for errors in result.errors
-            for text in (
-                _number(errors.mean(), 3),
-                _number(standard_error(errors, test_ratio=result.test_ratio), 3),
-            )
-        ]
-        p = [
-            "" if name == "random" or (key[0], i) not in tests else f"{tests[key[0], i].p:.2g}"
-            for i in (0, 1)
-        ]
-        rows.append([name, _number(ranked.get(name, math.nan), 1), *numbers, *p])
-    return "\n".join([_heading(f"{key[0]}, {key[1]}", markdown), *_lines(rows, markdown)])
-
-
-def _absent(found: summary.Grid) -> str:
-    ran = {name for cell in found.values() for name in cell}
-    absent = [name for name in CANDIDATES if name not in ran]
-    missing = [
-        f"{name} (package {CANDIDATES[name].package} absent)"
-        for name in absent
-        if not CANDIDATES[name].installed
-    ]
-    others = [name for name in absent if CANDIDATES[name].installed]
-    return f"not run: {', '.join(missing + others)}" if absent else ""
-
-
-def _failures(records: Iterable[Mapping[str, Any]]) -> str:
-    """Every reason for which a method failed, with the cells."""
+def _failures(records: Iterable[Mapping[str, Any]]) -> list[Summary]:
+    """Return each reason for which a method failed, with the cells."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for record in records:
         if record["failed"]:
             reasons.setdefault((record["method"], record["failed"]), []).append(
                 f"{record['set']} {record['knowledge']}"
             )
-    return "\n".join(
-        f"failed: {method} ({reason}): {', '.join(where)}"
-        for (method, reason), where in reasons.items()
+    return [
+        {"method": method, "reason": reason, "cells": cells}
+        for (method, reason), cells in reasons.items()
+    ]
+
+
+def _without_nan(values: Summary) -> Summary:
+    """Replace NaN, which JSON cannot store, by None."""
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in values.items()
+    }
+
+
+# --- Text
+# --------------------------------------------------------------------------------------------------
+
+
+def text_of(run: Summary, *, markdown: bool, details: Sequence[str] = ()) -> list[str]:
+    """Return the paragraphs and tables of a run."""
+    settings = run["settings"]
+    times = f"{settings['folds']} folds" + (
+        f" × {settings['repeats']}" if settings["repeats"] > 1 else ""
     )
+    parts = [
+        f"{_count(run['sets'], 'data set')} with at most {settings['rows']} rows, {times}.",
+        *(_block_text(block, markdown) for block in run["blocks"]),
+        *details,
+    ]
+    if run["not_run"]:
+        parts.append(textwrap.fill(f"Not run: {', '.join(run['not_run'])}.", WIDTH))
+    if run["failures"]:
+        bullet = "- " if markdown else "  "
+        lines = [
+            f"{bullet}{one['method']} ({one['reason']}): {', '.join(one['cells'])}"
+            for one in run["failures"]
+        ]
+        parts.append("\n".join(["Failed:", *([""] if markdown else []), *lines]))
+    return parts
+
+
+def _block_text(block: Summary, markdown: bool) -> str:
+    title = (
+        f"{block['title'].capitalize() if markdown else block['title']}: "
+        f"{_count(block['sets'], 'data set')}, {_count(block['cells'], 'cell')} "
+        f"({', '.join(block['levels'])})"
+    )
+    rows = [HEADER, *(_shown(row, block["cells"]) for row in block["rows"])]
+    compared = default_text(block["default"]) if "default" in block else []
+    return "\n".join([_heading(title, markdown), *lines_of(rows, markdown), *compared])
+
+
+def _shown(row: Summary, cells: int) -> list[str]:
+    counts = [
+        *([] if row["cells"] == cells else [_count(row["cells"], "cell")]),
+        *([f"{row['failed']} failed"] if row["failed"] else []),
+    ]
+    return [
+        row["method"] + (f" ({', '.join(counts)})" if counts else ""),
+        ranked(row),
+        *(number(error, 3) for error in row["errors"]),
+        difference(row),
+        shares(row),
+        "" if row["seconds"] is None else f"{row['seconds']:.2g}",
+    ]
+
+
+def ranked(row: Summary) -> str:
+    """Return the mean rank with the scaled rank in brackets; empty for all columns."""
+    return "" if row["rank"] is None else f"{row['rank']:.1f} ({100 * row['place']:.0f})"
+
+
+def difference(row: Summary) -> str:
+    """Return the difference from random columns ± its standard error; empty for random columns."""
+    if row["method"] == "random" or row["difference"] is None:
+        return ""
+    return signed(row["difference"]) + _plus_minus(row["standard_error"])
+
+
+def shares(row: Summary) -> str:
+    """Return the shares of significantly worse and better results; empty for random columns."""
+    if row["method"] == "random" or row["worse"] is None:
+        return ""
+    return f"{100 * row['worse']:.0f} % / {100 * row['better']:.0f} %"
+
+
+def default_text(compared: Summary) -> list[str]:
+    lines = []
+    if compared["best"] is not None:
+        lines.append(
+            f"Error of the default minus that of the best other method ({compared['best']}): "
+            f"{signed(compared['difference'])}{_plus_minus(compared['standard_error'])}."
+        )
+    worse = ", ".join(compared["worse_than_random"])
+    return [
+        *lines,
+        f"Cells where the default is significantly worse than random: {worse or 'none'}.",
+    ]
+
+
+def _cell(key: summary.Key, cell: dict[str, summary.Result], markdown: bool) -> str:
+    """Return the table of one cell: errors ± corrected standard errors, and p-values of the
+    differences from random columns.
+    """
+    ranks = summary.ranks(cell)
+    rows = [["method", "rank", "k-NN", "linear", "p k-NN", "p linear"]]
+    for name in sorted(cell, key=lambda name: ranks.get(name, math.inf)):
+        result = cell[name]
+        if result.errors is None:
+            rows.append([name, number(ranks[name], 1), "failed", "", "", ""])
+            continue
+        tests = summary.verdicts({key: cell}, name)
+        errors = [
+            number(values.mean(), 3)
+            + _plus_minus(standard_error(values, test_ratio=result.test_ratio))
+            for values in result.errors
+        ]
+        p = [
+            "" if name == "random" or (key[0], i) not in tests else f"{tests[key[0], i].p:.2g}"
+            for i in (0, 1)
+        ]
+        rows.append([name, number(ranks.get(name, math.nan), 1), *errors, *p])
+    return "\n".join([_heading(f"{key[0]}, {key[1]}", markdown), *lines_of(rows, markdown)])
+
+
+def _with_package(name: str) -> str:
+    candidate = CANDIDATES[name]
+    return name if candidate.installed else f"{name} (package {candidate.package} is not installed)"
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
 def _heading(text: str, markdown: bool) -> str:
     return f"### {text}\n" if markdown else f"{text}\n{'─' * len(text)}"
 
 
-def _lines(rows: Sequence[Sequence[str]], markdown: bool) -> list[str]:
+def lines_of(rows: Sequence[Sequence[str]], markdown: bool) -> list[str]:
     if not markdown:
         return table_lines(rows, left=[True] + [False] * (len(rows[0]) - 1))
     header, *rest = (f"| {' | '.join(row)} |" for row in rows)
     return [header, f"|---|{'---:|' * (len(rows[0]) - 1)}", *rest, ""]
 
 
-def _number(value: float, digits: int) -> str:
-    return "" if math.isnan(value) else f"{value:.{digits}f}"
+def number(value: float | None, digits: int) -> str:
+    return "" if value is None or math.isnan(value) else f"{value:.{digits}f}"
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     return "" if math.isnan(value) else f"{value:+.3f}".replace("-", "−")
 
 
-def _percent(value: float) -> str:
-    return "" if math.isnan(value) else f"{100 * value:.0f} %"
+def _plus_minus(error: float | None) -> str:
+    return "" if error is None or math.isnan(error) else f" ± {error:.3f}"

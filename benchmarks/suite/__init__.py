@@ -1,3 +1,4 @@
-"""The parts of `make bench`, one file each; `run.py` beside this folder runs them, `page` makes
-benchmarks/README.md of them.
+"""The parts of `make bench`, one module each.
+
+`run.py` in the parent folder runs them, and `page` renders benchmarks/README.md.
 """

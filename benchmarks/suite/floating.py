@@ -1,5 +1,6 @@
-"""Sequential floating forward selection (SFFS) against mlxtend's: the same estimator, the same
-folds.
+"""Sequential floating forward selection (SFFS) of graphsieve and of mlxtend.
+
+Both use the same estimator and the same folds.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ FOLDS = 5
 
 
 class Problem(NamedTuple):
-    """A data set of scikit-learn's, the estimator that judges, and how many features are wanted."""
+    """A data set of scikit-learn, the estimator, and the number of features to select."""
 
     data: str
     estimator: str
@@ -27,7 +28,7 @@ class Problem(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What a search is given; `scoring` counts how often an estimator is judged."""
+    """The input of a search. `scoring` counts how often an estimator is scored."""
 
     X: Any
     y: Any
@@ -38,12 +39,13 @@ class Task(NamedTuple):
 
 PROBLEMS = (Problem("wine", "GaussianNB", 6), Problem("breast_cancer", "KNeighborsClassifier", 8))
 OURS, PEER = "graphsieve", "mlxtend"
-WHO = (OURS, PEER, f"{PEER}, n_jobs=-1", f"{OURS}, its own criterion")
+SEARCHES = (OURS, PEER, f"{PEER}, n_jobs=-1", f"{OURS}, built-in criterion")
 
 
-def work(who: str, data: str, estimator: str, wanted: int) -> dict[str, Any]:
-    """The set that was found, the time, how many sets were judged, and the set's criterion by
-    one function for all.
+def work(search: str, data: str, estimator: str, wanted: int) -> dict[str, Any]:
+    """Return the selected features, the time, the number of evaluated sets, and the accuracy.
+
+    The same function computes the accuracy for all searches.
     """
     from sklearn import datasets
     from sklearn.model_selection import cross_val_score
@@ -65,16 +67,19 @@ def work(who: str, data: str, estimator: str, wanted: int) -> dict[str, Any]:
 
     task = Task(X, y, judge, wanted, counted)
     start = time.perf_counter()
-    chosen = mlxtend_search(who, task) if who.startswith(PEER) else graphsieve_search(who, task)
+    run_search = mlxtend_search if search.startswith(PEER) else graphsieve_search
+    chosen = run_search(search, task)
     taken = time.perf_counter() - start
     value = float(cross_val_score(judge, X[:, chosen], y, cv=FOLDS).mean())
     return {"seconds": taken, "judged": fits[0] / FOLDS, "value": value, "chosen": sorted(chosen)}
 
 
-def graphsieve_search(who: str, task: Task) -> list[int]:
+def graphsieve_search(search: str, task: Task) -> list[int]:
     from graphsieve.search import floating_selection
 
-    judged = {"estimator": task.judge, "scoring": task.scoring, "cv": FOLDS} if who == OURS else {}
+    judged = (
+        {"estimator": task.judge, "scoring": task.scoring, "cv": FOLDS} if search == OURS else {}
+    )
     return [
         int(feature)
         for feature in floating_selection(
@@ -83,44 +88,44 @@ def graphsieve_search(who: str, task: Task) -> list[int]:
     ]
 
 
-def mlxtend_search(who: str, task: Task) -> list[int]:
+def mlxtend_search(search: str, task: Task) -> list[int]:
     from mlxtend.feature_selection import SequentialFeatureSelector
 
-    alone = who == PEER
+    alone = search == PEER
     settings = {
         "n_jobs": 1 if alone else -1,
         "scoring": task.scoring if alone else "accuracy",
         "cv": FOLDS,
     }
-    search = SequentialFeatureSelector(
+    selector = SequentialFeatureSelector(
         task.judge, k_features=task.wanted, forward=True, floating=True, **settings
     )
-    return [int(feature) for feature in search.fit(task.X, task.y).k_feature_idx_]
+    return [int(feature) for feature in selector.fit(task.X, task.y).k_feature_idx_]
 
 
 def measure() -> dict[str, Any]:
     python, version = interpreter(PEER)
-    pythons = {who: python if who.startswith(PEER) else sys.executable for who in WHO}
+    pythons = {search: python if search.startswith(PEER) else sys.executable for search in SEARCHES}
     found = []
     for problem in PROBLEMS:
-        for who, used in pythons.items():
-            told = (
-                answer("floating", LIMIT, used, who=who, **problem._asdict())
+        for search, used in pythons.items():
+            result = (
+                answer("floating", LIMIT, used, search=search, **problem._asdict())
                 if used
                 else {"failed": version}
             )
-            found.append({"who": who, **problem._asdict()} | told)
+            found.append({"search": search, **problem._asdict()} | result)
     return {"version": version, "searches": found}
 
 
 def row(found: dict[str, Any]) -> list[str]:
     problem = f"{found['data']}, {found['estimator']}, {found['wanted']} features"
     if "failed" in found:
-        return [problem, found["who"], found["failed"], "", "", "", ""]
+        return [problem, found["search"], found["failed"], "", "", "", ""]
     counted = found["judged"] > 0
     return [
         problem,
-        found["who"],
+        found["search"],
         seconds(found["seconds"]),
         f"{found['judged']:.0f}" if counted else "–",
         seconds(found["seconds"] / found["judged"]) if counted else "–",
@@ -130,7 +135,7 @@ def row(found: dict[str, Any]) -> list[str]:
 
 
 def text(found: dict[str, Any]) -> list[str]:
-    header = ["problem", "who", "time", "sets judged", "time a set", "accuracy", "columns"]
+    header = ["problem", "search", "time", "sets", "time per set", "accuracy", "columns"]
     return [
         *table(header, [row(one) for one in found["searches"]]),
         "",
@@ -141,18 +146,15 @@ def text(found: dict[str, Any]) -> list[str]:
 PART = Part(
     "floating",
     "Floating search (SFFS)",
-    f"The same estimator and the same {FOLDS} folds on scikit-learn's data, standardised; "
-    "*accuracy* is that of the set that "
-    "came out, by one function for all. What is searched differs: ours takes a feature out "
-    "whenever what is left beats every "
-    "set of its size so far, as published, and never judges a set twice; mlxtend's takes it out "
-    "only if what is left beats "
-    "the larger set, too. So they may end in different sets, and neither in the better one always. "
-    "With an estimator nearly "
-    "all the time is the estimator's, so *time a set* is what to compare. Our own criterion (a "
-    "ridge regression whose "
-    "leave-one-out error has a closed form) fits no estimator at all, and looks for another set "
-    "than the estimator would.",
+    f"Both packages use the same estimator and the same {FOLDS} folds on standardised data of "
+    "scikit-learn. *Sets* is the number of evaluated feature sets. The same function computes the "
+    "*accuracy* of all selected sets. The searches differ. graphsieve removes a feature if the "
+    "remaining set is better than every earlier set of that size, as published, and never "
+    "evaluates a set twice. mlxtend removes a feature only if the remaining set is also better "
+    "than the larger set. The searches can therefore end in different sets, and neither is always "
+    "better. The estimator takes nearly all of the time, so compare the *time per set*. The "
+    "built-in criterion is the leave-one-out error of a ridge regression, which has a closed form. "
+    "It fits no estimator, and it may select a different set.",
     measure,
     text,
 )

@@ -1,4 +1,4 @@
-"""How time and memory grow with samples and with features: fitted slopes of their logarithms."""
+"""Growth of time and memory with samples and features: fitted slopes of their logarithms."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from suite.part import Part, seconds, table
 from suite.processes import answer
 
 LIMIT = 120  # seconds for one point
-# By which a slope may exceed what is expected: caches overflow, and four points are few
+# Tolerance of an exponent. Caches overflow, and four points are few.
 TOLERANCE = 0.25
-# Seconds and calls at most for one point, but at least three calls
+# A point is repeated for this number of seconds, at most this often, and at least three times.
 LONG_ENOUGH, MOST_CALLS = 1.0, 20
-FLAT = 8.0  # MiB: what stays below does not grow
+FLAT = 8.0  # MiB; memory below this limit counts as constant
 Call = Callable[[], Any]
 
 
 class Method(NamedTuple):
-    """What is called, the sizes it is called with, and the exponents to expect in samples and in
-    features.
-    """
+    """A method, the sizes of its tables, and its expected exponents in samples and features."""
 
     title: str
     prepare: Callable[[int, int], Call]
@@ -34,14 +32,14 @@ class Method(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A straight line through points: its slope, and the standard error of that."""
+    """The slope of a fitted line, and its standard error."""
 
     slope: float
     error: float
 
 
 def fitted(sizes: Sequence[float], values: Sequence[float]) -> Line:
-    """The power law value ~ size^slope by least squares of the logarithms."""
+    """Fit the power law value ~ size^slope by least squares of the logarithms."""
     x, y = [math.log(size) for size in sizes], [math.log(value) for value in values]
     middle, mean = sum(x) / len(x), sum(y) / len(y)
     spread = sum((one - middle) ** 2 for one in x)
@@ -112,7 +110,7 @@ def supervised_laplacian(n: int, p: int) -> Call:
 
 
 def constraint(n: int, p: int) -> Call:
-    """As many pairs as a tenth of the samples."""
+    """Prepare the constraint score. The number of pairs is a tenth of the number of samples."""
     import numpy as np
     from memory import grouped_rows
 
@@ -137,11 +135,11 @@ def relieff(n: int, p: int) -> Call:
 
 SEARCHED = ((3_000, 6_000, 12_000, 24_000), 200, (250, 500, 1_000, 2_000), 4_000)
 READ = ((50_000, 100_000, 200_000, 400_000), 100, (100, 200, 400, 800), 50_000)
-# Random edges meet rows in no order, so that a table which fits the cache is another matter: none
-# of these does.
+# Random edges access rows in random order. A table that fits in the cache would be much faster, so
+# all of these tables are larger.
 GATHERED = ((100_000, 200_000, 400_000, 800_000), 100, (100, 200, 400, 800), 100_000)
 METHODS = {
-    "laplacian": Method("Laplacian score, whole", laplacian, *SEARCHED, (2, 1)),
+    "laplacian": Method("Laplacian score", laplacian, *SEARCHED, (2, 1)),
     "neighbors": Method("exact neighbours", nearest, *SEARCHED, (2, 1)),
     "pass": Method("scoring pass, random edges", scoring_pass, *GATHERED, (1, 1)),
     "fisher": Method("Fisher", fisher, *READ, (1, 1)),
@@ -161,13 +159,14 @@ METHODS = {
 
 
 def work(method: str, n: int, p: int) -> dict[str, Any]:
-    """Seconds and MiB of one point: the first call tells the memory, the best of several the
-    time.
+    """Return the seconds and MiB of one point.
+
+    The first call measures the memory, and the fastest of several calls gives the time.
     """
     import memory
 
     warnings.simplefilter("ignore")
-    METHODS[method].prepare(200, 10)()  # loads what is loaded on the first call
+    METHODS[method].prepare(200, 10)()  # Imports happen in the first call.
     call = METHODS[method].prepare(n, p)
     _, best, extra = memory.measured(call, most_calls=1)
     taken = best
@@ -196,7 +195,7 @@ def measure() -> dict[str, Any]:
 
 
 def slope_cells(along: list[dict[str, Any]], axis: str, expected: float) -> list[str]:
-    """The sizes, the fitted exponent of time beside the expected one, and memory at both ends."""
+    """Return the sizes, the fitted and the expected exponent of time, and the memory."""
     other = "p" if axis == "n" else "n"
     failed = [one["failed"] for one in along if "failed" in one]
     where = f"{along[0][axis]:,} … {along[-1][axis]:,} ({other} = {along[0][other]:,})"
@@ -215,34 +214,33 @@ def slope_cells(along: list[dict[str, Any]], axis: str, expected: float) -> list
 
 
 def memory_slope(sizes: Sequence[float], extra: Sequence[float]) -> str:
-    """The exponent of memory, from what is more than a few MiB."""
+    """Return the exponent of the memory, from the points above a few MiB."""
     if max(extra) < FLAT:
         return "flat"
-    told = [(size, one) for size, one in zip(sizes, extra, strict=True) if one >= FLAT / 2]
-    return f"{fitted(*zip(*told, strict=True)).slope:.2f}" if len(told) >= 3 else "–"
+    used = [(size, one) for size, one in zip(sizes, extra, strict=True) if one >= FLAT / 2]
+    return f"{fitted(*zip(*used, strict=True)).slope:.2f}" if len(used) >= 3 else "–"
 
 
 def text(found: dict[str, Any]) -> list[str]:
-    header = ["", "sizes", "time", "exponent", "expected", "MiB above X", "its exponent"]
+    header = ["", "sizes", "time", "exponent", "expected", "MiB above X", "memory exponent"]
     lines = []
     for axis, name in (("n", "samples"), ("p", "features")):
         rows = [
             [one["title"], *slope_cells(one[axis], axis, one["expected"][axis == "p"])]
             for one in found.values()
         ]
-        lines += [f"With the number of {name}:", "", *table(header, rows), ""]
+        lines += [f"Growth with the number of {name}:", "", *table(header, rows), ""]
     return lines[:-1]
 
 
 PART = Part(
     "growth",
     "Growth",
-    "The exponent a in time ~ sizeᵃ, fitted to the best times at four sizes (± its standard "
-    "error), each size in a process of "
-    f"its own; bold where it exceeds the expected one by more than {TOLERANCE:g}. Fixed costs make "
-    "it smaller. Memory that "
-    f"stays below {FLAT:.0f} MiB counts as flat, and any exponent of at most 1 in n means that no "
-    "n × n matrix is ever held.",
+    "The exponent a in time ~ sizeᵃ is fitted to the best times at four sizes. The table shows it "
+    "± its standard error. Each size runs in a separate process. Bold exponents exceed the "
+    f"expected value by more than {TOLERANCE:g}. Fixed costs lower the exponent. Memory below "
+    f"{FLAT:.0f} MiB counts as flat. A memory exponent of at most 1 in n shows that no n × n "
+    "matrix is held in memory.",
     measure,
     text,
 )

@@ -1,6 +1,4 @@
-"""What the numbers were measured on, and the limits of that machine: products and reading from
-memory.
-"""
+"""Facts about the machine, and its limits for matrix products and for reading memory."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from suite.part import Part, significant, table
 from suite.processes import answer
 
 SIDE = 3_000  # rows and columns of the matrices that are multiplied
-READ = 2**29  # bytes: far more than any cache holds
-LONG_ENOUGH = 3.0  # seconds for each limit
+READ = 2**29  # bytes, far more than any cache
+LONG_ENOUGH = 3.0  # seconds per limit
 
 
 def facts() -> dict[str, Any]:
-    """Cores, processor, memory and versions, found in a process of its own."""
+    """Return cores, processor, memory and versions, determined in a separate process."""
     return answer("machine", 60, what="facts")
 
 
@@ -31,7 +29,7 @@ def work(what: str) -> dict[str, Any]:
 def found_facts() -> dict[str, Any]:
     from importlib.metadata import version
 
-    import numpy as np  # noqa: F401  (its BLAS is looked for)
+    import numpy as np  # noqa: F401  (loads the BLAS that is queried below)
     import scipy.linalg  # noqa: F401
 
     from graphsieve import __version__
@@ -41,7 +39,7 @@ def found_facts() -> dict[str, Any]:
     found = [
         library.info() for library in controller().lib_controllers if library.user_api == "blas"
     ]
-    # SciPy may bring another
+    # SciPy may load a second BLAS.
     blas = next((info for info in found if "numpy" in info["filepath"]), found[0] if found else {})
     affinity = getattr(os, "sched_getaffinity", None)
     return {
@@ -103,7 +101,7 @@ def text(found: dict[str, Any]) -> list[str]:
         ],
         ["reading half a GiB from memory", f"{significant(found['bandwidth'])} GB/s"],
     ]
-    return table(["all threads, the best of several", "limit"], rows)
+    return table(["operation", "limit"], rows)
 
 
 def measure() -> dict[str, Any]:
@@ -111,5 +109,10 @@ def measure() -> dict[str, Any]:
 
 
 PART = Part(
-    "limits", "The machine's limits", "Nothing below can be faster than these allow.", measure, text
+    "limits",
+    "Limits of the machine",
+    "These are upper limits for the speed of everything below: the best of several calls with all "
+    "threads.",
+    measure,
+    text,
 )

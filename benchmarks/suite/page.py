@@ -1,4 +1,4 @@
-"""The page of all results: a pure function of what was measured."""
+"""Render the page of all results, as a pure function of the measured values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suite import (
     scoring_part,
     scripts,
 )
-from suite.part import Bar, Part, table
+from suite.part import Part, Target, table, wrapped
 
 PARTS: tuple[Part, ...] = (
     machine.PART,
@@ -33,15 +33,22 @@ PARTS: tuple[Part, ...] = (
 OPENING = """\
 # Benchmarks
 
-Written by `make bench` from `benchmarks/results.json`; not edited by hand. `make bench LARGE=1` runs all of it, large tables
-included; `python benchmarks/run.py growth imports` runs parts alone and leaves the others as they were (`--list` names them). All
-figures of a table come from one run, the best of several where that is affordable: on a busy machine times mean little, ratios
-more. Whether a bar is met is computed from the figures."""
+`make bench` writes this page from `benchmarks/results.json`. Do not edit it by hand.
+
+- `make bench` runs all parts that have targets, except for large tables.
+- `make bench LARGE=1` runs all parts.
+- `python benchmarks/run.py growth imports` runs single parts and keeps the results of the others.
+- `python benchmarks/run.py --list` lists the parts.
+- `python benchmarks/run.py --page` only writes the page again.
+
+All values of a table come from one run. Most times are the best of several calls. On a busy machine
+ratios are more reliable than times.
+"""
 FACTS = (
     ("processor", "processor"),
     ("cores", "cores"),
     ("memory", "memory"),
-    ("products by", "blas"),
+    ("BLAS", "blas"),
     ("Python", "python"),
     ("graphsieve", "graphsieve"),
     ("kernels", "kernels"),
@@ -53,43 +60,48 @@ Results = dict[str, dict[str, Any]]
 
 
 def measured(results: Results, part: Part) -> dict[str, Any] | None:
-    """What was found, or None where the part did not run or failed."""
+    """Return the result of a part, or None if it did not run or failed."""
     found: dict[str, Any] | None = results.get(part.name, {}).get("found")
     return None if found is None or "failed" in found else found
 
 
-def all_bars(results: Results) -> list[Bar]:
-    return [bar for part in PARTS for bar in part.bars(measured(results, part))]
+def all_targets(results: Results) -> list[Target]:
+    return [target for part in PARTS for target in part.targets(measured(results, part))]
 
 
 def latest(results: Results) -> dict[str, Any]:
-    """The machine of the part that was run last."""
-    last = max(results.values(), key=lambda result: result["date"], default={"machine": {}})
+    """Return the machine of the latest run that recorded one."""
+    recorded = [one for one in results.values() if one["machine"].get("cores")]
+    last = max(recorded, key=lambda result: result["date"], default={"machine": {}})
     machine_facts: dict[str, Any] = last["machine"]
     return machine_facts
 
 
 def page(results: Results) -> str:
-    """The Markdown of the whole page."""
+    """Return the Markdown of the whole page."""
     here = latest(results)
-    bars = all_bars(results)
-    reached = sum(bar.met is True for bar in bars)
-    open_ones = sum(bar.met is None for bar in bars)
+    targets = all_targets(results)
+    reached = sum(target.met is True for target in targets)
+    open_ones = sum(target.met is None for target in targets)
     lines = [
         OPENING,
+        "## Targets",
         "",
-        "## Bars",
-        "",
-        f"{reached} of {len(bars)} are met, {open_ones} were not measured.",
+        f"{reached} of {len(targets)} targets are met, and {open_ones} were not measured.",
         "",
     ]
     lines += table(
-        ["", "wanted", "found", "verdict"],
-        [[bar.claim, bar.wanted, bar.found, bar.verdict] for bar in bars],
+        ["", "target", "measured", "result"],
+        [[target.claim, target.wanted, target.found, target.verdict] for target in targets],
     )
     lines += [
         "",
-        "## The machine",
+        "## Machine",
+        "",
+        *wrapped(
+            "The values below were measured on this machine, unless the last line of a section "
+            "reports a difference."
+        ),
         "",
         *table(["", ""], [[title, fact(here, name)] for title, name in FACTS if name in here]),
     ]
@@ -103,19 +115,17 @@ def fact(here: dict[str, Any], name: str) -> str:
 
 
 def section(part: Part, result: dict[str, Any] | None, here: dict[str, Any]) -> list[str]:
-    lines = [f"## {part.title}", "", part.about, ""]
+    lines = [f"## {part.title}", "", *wrapped(part.about), ""]
     if result is None:
         return [*lines, f"Not measured yet: `python benchmarks/run.py {part.name}`."]
     failed = result["found"].get("failed")
     lines += [f"Not measured: {failed}."] if failed else part.text(result["found"])
-    return [*lines, "", run_line(result, here)]
+    return [*lines, "", *wrapped(run_line(result, here))]
 
 
 def run_line(result: dict[str, Any], here: dict[str, Any]) -> str:
-    """When, how long, how busy the machine was with other things, and what differed from the
-    machine above.
-    """
-    load = f"load before: {result['load']:.1f}" if "load" in result else result["remark"]
+    """Return the date, the duration, the load of the machine and any differences between machines."""
+    load = f"load before the run: {result['load']:.1f}" if "load" in result else result["remark"]
     line = f"*{result['date'][:10]}, {result['seconds']:.0f} s; {load}"
     other = [
         f"{title} {fact(result['machine'], name)}"

@@ -1,16 +1,19 @@
-"""What a part of the suite is, and the bars it is held to."""
+"""Parts of the benchmark suite and their targets."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import re
+import textwrap
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+WIDTH = 100  # columns of the prose
+NO_BREAK = "\xa0"
 
-class Bar(NamedTuple):
-    """A claim, what was wanted of it, what was found, and whether that is enough (None: not
-    measured).
-    """
+
+class Target(NamedTuple):
+    """A claim, the wanted and the measured value, and whether it is met (None: not measured)."""
 
     claim: str
     wanted: str
@@ -23,11 +26,10 @@ class Bar(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One thing that is measured: `measure` finds plain values, `text` and `bars` make the page of
-    them.
+    """A part of the suite. `measure` returns plain values; `text` and `targets` render them.
 
-    `bars` gets None where nothing was measured yet. A large part takes long and runs only when it
-    is asked for.
+    `targets` gets None if the part was not measured. A large part takes long and runs only on
+    request.
     """
 
     name: str
@@ -35,25 +37,25 @@ class Part(NamedTuple):
     about: str
     measure: Callable[[], dict[str, Any]]
     text: Callable[[dict[str, Any]], list[str]]
-    bars: Callable[[dict[str, Any] | None], list[Bar]] = lambda _: []
+    targets: Callable[[dict[str, Any] | None], list[Target]] = lambda _: []
     large: bool = False
 
 
-def at_least(claim: str, value: float | None, bar: float, unit: str = "") -> Bar:
-    return Bar(
+def at_least(claim: str, value: float | None, target: float, unit: str = "") -> Target:
+    return Target(
         claim,
-        f"at least {bar:g}{unit}",
+        f"at least {target:g}{unit}",
         _figure(value, unit),
-        None if value is None else value >= bar,
+        None if value is None else value >= target,
     )
 
 
-def at_most(claim: str, value: float | None, bar: float, unit: str = "") -> Bar:
-    return Bar(
+def at_most(claim: str, value: float | None, target: float, unit: str = "") -> Target:
+    return Target(
         claim,
-        f"at most {bar:g}{unit}",
+        f"at most {target:g}{unit}",
         _figure(value, unit),
-        None if value is None else value <= bar,
+        None if value is None else value <= target,
     )
 
 
@@ -62,7 +64,7 @@ def _figure(value: float | None, unit: str) -> str:
 
 
 def significant(value: float) -> str:
-    """Three digits, without exponents: 0.00123, 1.23, 123, 12,300."""
+    """Format a number with three digits and without exponent: 0.00123, 1.23, 123, 12,300."""
     if not math.isfinite(value):
         return str(value)
     if abs(value) >= 100:
@@ -74,7 +76,7 @@ def significant(value: float) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time as people say it."""
+    """Format a time in seconds or milliseconds."""
     return f"{significant(1000 * value)} ms" if value < 0.1 else f"{significant(value)} s"
 
 
@@ -83,9 +85,29 @@ def times(value: float) -> str:
 
 
 def table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """A Markdown table; all columns but the first are set to the right."""
+    """Return the lines of a Markdown table. All columns but the first are right-aligned."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
+def wrapped(text: str) -> list[str]:
+    """Wrap a paragraph at 100 columns, but not inside code."""
+    together = re.sub(r"`[^`]*`", lambda code: code[0].replace(" ", NO_BREAK), text)
+    lines = textwrap.wrap(together, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+def warned(cases: Iterable[tuple[str, list[str]]]) -> list[str]:
+    """Return a list of the warnings of cases, given as pairs of a title and its messages."""
+    lines = [
+        line
+        for title, messages in cases
+        for message in messages
+        for line in textwrap.wrap(
+            f"- {title}: “{message}”", WIDTH, subsequent_indent="  ", break_on_hyphens=False
+        )
+    ]
+    return ["", "Warnings:", "", *lines] if lines else []
 
 
 def shape(n: int, p: int) -> str:

@@ -1,6 +1,4 @@
-"""The Laplacian score of the packages that have one: time and memory, each in a process of its
-own.
-"""
+"""Time and memory of the Laplacian score in other packages, each in a separate process."""
 
 from __future__ import annotations
 
@@ -12,12 +10,12 @@ from typing import Any
 
 import peers
 
-from suite.part import Bar, Part, at_least, seconds, shape, table, times
+from suite.part import Part, Target, at_least, seconds, shape, table, times
 
 JUDGED, RIVAL, FASTER, LEANER = 10_000, "skfeature-chappers", 50, 10
 SAME = 1e-6  # relative
 FAR = 1e9
-LEAST_MIB = 1.0  # less above the data is not told apart from nothing
+LEAST_MIB = 1.0  # smaller values cannot be distinguished from zero
 
 
 def measure() -> dict[str, Any]:
@@ -48,7 +46,7 @@ def ask_wide(python: str, package: str, folder: Path) -> Any:
 
 
 def compared(cell: Any, ours: Any) -> dict[str, Any]:
-    """Seconds, MiB, and what the package's numbers have to do with ours."""
+    """Return seconds, MiB, and the agreement of the scores and the order with ours."""
     if isinstance(cell, str):
         return {"failed": cell}
     found = {"seconds": cell["seconds"], "extra": cell["extra"]}
@@ -60,7 +58,7 @@ def compared(cell: Any, ours: Any) -> dict[str, Any]:
 
 
 def apart(one: float, other: float) -> float:
-    """The relative difference; one that is no number counts as far away."""
+    """Return the relative difference. NaN counts as a very large difference."""
     difference = abs(one - other) / max(abs(other), 1e-300)
     return FAR if math.isnan(difference) else min(difference, FAR)
 
@@ -79,16 +77,16 @@ def leaner(cell: dict[str, Any], ours: dict[str, Any]) -> float:
 
 
 def numbers(cells: dict[str, Any]) -> str:
-    """The worst agreement with ours over all tables."""
+    """Describe the worst agreement with our scores over all tables."""
     done = [cell for cell in cells.values() if "order" in cell]
     if not done:
         return "–"
     order = min(cell["order"] for cell in done)
-    text = "same order" if order > 1 - 1e-9 else f"another order, rank correlation {order:.4f}"
+    text = "same order" if order > 1 - 1e-9 else f"different order, rank correlation {order:.4f}"
     differences = [cell["apart"] for cell in done if "apart" in cell]
     if not differences:
-        return f"{text} (gives no scores)"
-    return "same" if max(differences) < SAME else f"**other numbers**, {text}"
+        return f"{text} (returns no scores)"
+    return "same" if max(differences) < SAME else f"**different scores**, {text}"
 
 
 def text(found: dict[str, Any]) -> list[str]:
@@ -106,10 +104,10 @@ def text(found: dict[str, Any]) -> list[str]:
     versions = ", ".join(
         f"{package} {answer['note']}" for package, answer in packages.items() if answer["note"]
     )
-    return [*table(["", *ours, "numbers"], rows), "", f"Versions: {versions}."]
+    return [*table(["", *ours, "scores"], rows), "", f"Versions: {versions}."]
 
 
-def bars(found: dict[str, Any] | None) -> list[Bar]:
+def targets(found: dict[str, Any] | None) -> list[Target]:
     cells = (
         {}
         if found is None
@@ -122,26 +120,24 @@ def bars(found: dict[str, Any] | None) -> list[Bar]:
     where = f"Laplacian score, {shape(JUDGED, 50)}, against {RIVAL}"
     return [
         at_least(
-            f"{where}: times as fast",
+            f"{where}: speed-up",
             rival["seconds"] / ours["seconds"] if both else None,
             FASTER,
             "×",
         ),
-        at_least(f"{where}: times less memory", leaner(rival, ours) if both else None, LEANER, "×"),
+        at_least(f"{where}: memory ratio", leaner(rival, ours) if both else None, LEANER, "×"),
     ]
 
 
 PART = Part(
     "peers",
-    "Beside other packages",
-    f"The Laplacian score, k = {peers.N_NEIGHBORS}, each package as its documentation calls it, in "
-    "a process of its own: time, "
-    "peak memory above the data, and in brackets how many times ours both are. *Numbers* says "
-    "whether they are ours. A "
-    f"process may take {peers.TIME_LIMIT} s and {peers.MEMORY_LIMIT // 2**30} GiB; what went wrong "
-    "is shown. `python "
-    "benchmarks/peers.py` asks further questions of all of them.",
+    "Other packages",
+    f"The Laplacian score with k = {peers.N_NEIGHBORS}. Each package is called as in its "
+    "documentation, in a separate process. The cells contain the time and the peak memory above "
+    "the data. The ratios to graphsieve are in brackets. *Scores* compares the scores with ours. "
+    f"The limits of a process are {peers.TIME_LIMIT} s and {peers.MEMORY_LIMIT // 2**30} GiB. "
+    "`python benchmarks/peers.py` runs further comparisons.",
     measure,
     text,
-    bars,
+    targets,
 )

@@ -1,5 +1,6 @@
-"""Measurements in processes of their own: a peak of memory belongs to a process, and nobody
-inherits another's warm caches.
+"""Run measurements in separate processes.
+
+Peak memory is a property of a process, and caches warmed by one measurement would affect the next.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from peers import run, say
+from peers import progress, run
 
 RUN = str(Path(__file__).parents[1] / "run.py")
 
@@ -17,10 +18,10 @@ RUN = str(Path(__file__).parents[1] / "run.py")
 def answer(
     module: str, limit: float, python: str = sys.executable, **arguments: Any
 ) -> dict[str, Any]:
-    """What `work(**arguments)` of a module of the suite finds, or {"failed": why}."""
-    say(f"{module} {' '.join(str(value) for value in arguments.values())}")
+    """Return the result of `work(**arguments)` of a suite module, or {"failed": reason}."""
+    progress(f"{module} {' '.join(str(value) for value in arguments.values())}")
     well, line = run([python, RUN, "--work", module, json.dumps(arguments)], limit)
     if not well:
-        return {"failed": line[:100] or "no word"}
+        return {"failed": line[:100] or "no output"}
     found: dict[str, Any] = json.loads(line)
     return found

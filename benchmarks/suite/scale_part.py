@@ -1,4 +1,4 @@
-"""Larger than memory, larger than one process: what `scale.py` finds."""
+"""Tables larger than memory and several processes, measured by `scale.py`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import scale
 
-from suite.part import Bar, Part, at_most, seconds, shape, table, times
+from suite.part import Part, Target, at_most, seconds, shape, table, times, warned, wrapped
 
 GIGABYTES = 20.0
 SAME = 1e-10
@@ -27,14 +27,14 @@ def memmap_text(found: dict[str, Any]) -> list[str]:
     if "failed" in file:
         return [f"Memory map: {file['failed']}."]
     lines = [
-        f"A memory map of {file['gigabytes']:.0f} GB, {shape(file['n'], file['p'])}, with "
-        f"{scale.BUDGET} for pieces:",
+        f"A memory-mapped array of {file['gigabytes']:.0f} GB, {shape(file['n'], file['p'])}, with "
+        f"a working memory of {scale.BUDGET}:",
         "",
     ]
     rows = []
     for one in found["methods"]:
         if "failed" in one:
-            rows.append([one["failed"], "", "", "", ""])
+            rows.append([one["failed"], "", "", ""])
             continue
         apart = "–" if one["apart"] is None else f"{one['apart']:.0e}"
         rows.append(
@@ -43,43 +43,40 @@ def memmap_text(found: dict[str, Any]) -> list[str]:
                 seconds(one["seconds"]),
                 f"{one['peak']:.2f} GiB",
                 apart,
-                " ".join(one["told"]) or "–",
             ]
         )
-    return lines + table(
-        ["", "time", "resident, all of it", "apart from memory", "what it says"], rows
-    )
+    return [
+        *lines,
+        *table(["", "time", "resident memory", "relative difference from an array"], rows),
+        *warned((TITLES[one["method"]], one["told"]) for one in found["methods"] if "told" in one),
+    ]
 
 
 def approximate_text(found: dict[str, Any]) -> list[str]:
     rows = []
     for one in found["cases"]:
         if "failed" in one:
-            rows.append([one["failed"], "", "", "", ""])
+            rows.append([one["failed"], "", "", ""])
             continue
-        told = " ".join(one["told"]) or "–"
         rows.append(
             [
                 one["where"],
                 seconds(one["seconds"]),
                 f"{one['extra']:.2f} GiB",
                 f"{one['order']:.4f}",
-                told,
             ]
         )
-    lines = [
-        f"The Laplacian score of {shape(scale.ROWS, 100)}, k = {scale.NEIGHBORS}, approximate "
-        "neighbours, end to end:",
+    lines = wrapped(
+        f"The Laplacian score of {shape(scale.ROWS, 100)} with k = {scale.NEIGHBORS} and "
+        "approximate neighbours, including the search. The last column is the rank correlation "
+        f"with the exact score on {scale.SUBSAMPLE:,} rows:"
+    )
+    return [
+        *lines,
         "",
+        *table(["X in", "time", "memory above X", "rank correlation"], rows),
+        *warned((one["where"], one["told"]) for one in found["cases"] if "told" in one),
     ]
-    header = [
-        "X in",
-        "time",
-        "memory above X",
-        f"order beside exact on {scale.SUBSAMPLE:,} rows",
-        "what it says",
-    ]
-    return lines + table(header, rows)
 
 
 def dask_text(found: dict[str, Any]) -> list[str]:
@@ -108,14 +105,12 @@ def dask_text(found: dict[str, Any]) -> list[str]:
                 f"{apart:.0e}",
             ]
         )
-    lines = [
-        "The exact Laplacian score of a Dask array, by processes of one thread, beside an array in "
-        "memory (two threads):",
-        "",
-    ]
-    return lines + table(
-        ["", "memory", "1 process", "2 processes", "gain", "2 processes over memory", "apart"], rows
+    lines = wrapped(
+        "The exact Laplacian score of a Dask array in processes with one thread each, compared "
+        "with an array in memory and two threads:"
     )
+    header = ["", "memory", "1 process", "2 processes", "speed-up", "2 processes / memory"]
+    return [*lines, "", *table([*header, "difference"], rows)]
 
 
 def text(found: dict[str, Any]) -> list[str]:
@@ -128,29 +123,31 @@ def text(found: dict[str, Any]) -> list[str]:
     ]
 
 
-def bars(found: dict[str, Any] | None) -> list[Bar]:
+def targets(found: dict[str, Any] | None) -> list[Target]:
     methods = [] if found is None else found["memmap"].get("methods", [])
     whole = bool(methods) and not any("failed" in one for one in methods)
     peak = max(one["peak"] for one in methods) if whole else None
     apart = max(one["apart"] for one in methods if one["apart"] is not None) if whole else None
     return [
         at_most(
-            f"a memory map of {GIGABYTES:.0f} GB: resident memory",
+            f"Memory-mapped array of {GIGABYTES:.0f} GB: resident memory",
             peak,
             scale.MOST_RESIDENT,
             " GiB",
         ),
-        at_most("… with the scores of memory: largest relative difference", apart, SAME),
+        at_most(
+            f"Memory-mapped array of {GIGABYTES:.0f} GB: largest relative difference", apart, SAME
+        ),
     ]
 
 
 PART = Part(
     "scale",
-    "Larger than memory, more than one process",
-    "`python benchmarks/scale.py`: tables in a file and of Dask, each case in a process of its own "
-    "(`make bench LARGE=1`).",
+    "Out-of-core tables and several processes",
+    "Measured by `python benchmarks/scale.py`: memory-mapped arrays and Dask arrays, each case in "
+    "a separate process (`make bench LARGE=1`).",
     measure,
     text,
-    bars,
+    targets,
     large=True,
 )

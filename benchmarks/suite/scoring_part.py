@@ -1,4 +1,4 @@
-"""The scoring pass in units of reading X, by `benchmarks/scoring.py`, whose cases these are."""
+"""Time of the scoring pass relative to reading X, with the cases of `benchmarks/scoring.py`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from peers import run, say
-from scoring import BAR, CASES
+from peers import progress, run
+from scoring import CASES, TARGET
 
-from suite.part import Bar, Part, at_most, seconds, table, times
+from suite.part import Part, Target, at_most, seconds, table, times
 
 SCRIPT = str(Path(__file__).parents[1] / "scoring.py")
-LIMIT = 240  # seconds for one case
+LIMIT = 240  # seconds per case
 TALL = ("fisher", "wls", "cs", "sls pass")
 WHOLE = "sls float64"
 SHOWN = (
@@ -28,7 +28,7 @@ NAMES = {
     "fisher": "Fisher",
     "wls": "WLS",
     "cs": "Constraint score",
-    "sls pass": "SLS, the pass over X",
+    "sls pass": "SLS, pass over X",
 }
 
 
@@ -37,7 +37,7 @@ def measure() -> dict[str, Any]:
 
 
 def case(name: str) -> dict[str, Any]:
-    say(f"scoring {name}")
+    progress(f"scoring {name}")
     well, line = run([sys.executable, SCRIPT, "--case", name], LIMIT)
     return {"title": CASES[name].title, "reads": CASES[name].reads} | (
         json.loads(line) if well else {"failed": line[:100]}
@@ -69,9 +69,9 @@ def text(found: dict[str, Any]) -> list[str]:
         "",
         "time",
         "reading X once",
-        "in readings",
-        "needed",
-        "time per needed reading",
+        "ratio",
+        "required readings",
+        "ratio per required reading",
         "MiB above X",
     ]
     return table(header, [row(one) for one in found.values()])
@@ -81,33 +81,35 @@ def per_reading(found: dict[str, Any], reads: int) -> float | None:
     return None if "failed" in found else found["wall"] / found["read"] / reads
 
 
-def bars(found: dict[str, Any] | None) -> list[Bar]:
-    """One for each method and precision; SLS as a whole is held to the readings of its pass."""
+def targets(found: dict[str, Any] | None) -> list[Target]:
+    """Return a target for each method and precision.
+
+    SLS with its neighbour search has the same target as its pass over X alone.
+    """
     named = {
         f"{name} {dtype}": f"{NAMES[name]}, 1,000,000 × 100, {dtype}"
         for name in TALL
         for dtype in ("float32", "float64")
     }
-    named |= {WHOLE: "SLS as a whole, 1,000,000 × 100, float64"}
+    named |= {WHOLE: "SLS with its neighbour search, 1,000,000 × 100, float64"}
     claims = []
     for name, title in named.items():
         needed = CASES["sls pass float64" if name == WHOLE else name].reads
         value = None if found is None else per_reading(found[name], needed)
-        claims.append(at_most(f"{title}: time in needed readings of X", value, BAR, "×"))
+        claims.append(at_most(f"{title}: time per required reading of X", value, TARGET, "×"))
     return claims
 
 
 PART = Part(
     "scoring",
     "The scoring pass",
-    "With the graph at hand a score costs little more than reading X. *Reading X once* is by all "
-    "threads, in the same process "
-    "and by turns; *needed* is how often a method must read it: to check it, to find the sizes of "
-    "its columns, and to sum. SLS "
-    "as a whole also searches along the target, which never reads X, and is held to the same "
-    "number of readings. SciPy's "
-    "product is beside ours without the checks and the spreads that ours includes.",
+    "Once the graph exists, a score takes little more time than reading X. *Reading X once* uses "
+    "all threads, alternates with the score and runs in the same process. *Required readings* is "
+    "the number of passes over X that a method needs: to check the values, to find the scales of "
+    "the columns, and to sum. SLS with its neighbour search also searches along the target. This "
+    "search does not read X, so the number of required readings is the same. SciPy's product does "
+    "not include the checks and the variances that our pass includes.",
     measure,
     text,
-    bars,
+    targets,
 )

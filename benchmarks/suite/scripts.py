@@ -1,6 +1,4 @@
-"""The other scripts of this folder, run as they are: what they print, and what their exit code
-says.
-"""
+"""The other scripts of this folder. The suite shows their output and checks their exit codes."""
 
 from __future__ import annotations
 
@@ -13,19 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from peers import say
+from peers import progress
 
-from suite.part import Bar, Part
+from suite.part import Part, Target
 
 FOLDER = Path(__file__).parents[1]
-LIMIT = 480  # seconds for one script
-MOST_LINES = 60  # of its output on the page
-SCRATCH = "{scratch}"  # stands for a file that is thrown away
+LIMIT = 480  # seconds per script
+MOST_LINES = 60  # lines of output on the page
+SCRATCH = "{scratch}"  # placeholder for a temporary file
 
 
 class Script(NamedTuple):
-    """How a script is called, what it is about, and what exit code 0 means (empty: nothing, and
-    it need not run always).
+    """A script, its arguments, a description, and the claim that exit code 0 confirms.
+
+    A script without a claim runs only on request.
     """
 
     name: str
@@ -40,51 +39,51 @@ SCRIPTS = (
     Script(
         "relieff",
         "ReliefF",
-        "Against skrebate and fast-select, called as their documentation does.",
-        claim="ReliefF, 2,000 × 200: 5 times skrebate, no slower than fast-select",
+        "Comparison with skrebate and fast-select, called as in their documentation.",
+        claim="ReliefF, 2,000 × 200: 5 times as fast as skrebate, no slower than fast-select",
     ),
     Script(
         "iterative",
-        "The iterative search",
-        "Against two loops that search neighbours anew in every round.",
-        claim="iterative search: 8 and 4 times the tuned loop, same order",
+        "Iterative search",
+        "Comparison with two loops that repeat the neighbour search in every round.",
+        claim="Iterative search: 8 and 4 times as fast as the tuned loop, same order",
     ),
     Script(
         "memory",
-        "Memory of further scores",
-        "Peak above the data, each in a process of its own.",
-        claim="all cases of `memory.py` within their limits",
+        "Memory of other scores",
+        "Peak memory above the data, each case in a separate process.",
+        claim="All cases of `memory.py` are within their limits",
     ),
     Script(
         "propagation",
         "Label propagation",
-        "From a graph to labels, beside a direct solution.",
-        claim="labels of 50,000 samples within the limits of `propagation.py`",
+        "Label propagation on a given graph, compared with a direct solution.",
+        claim="Label propagation, 50,000 samples: within the limits of `propagation.py`",
     ),
     Script(
         "prototypes",
         "Prototypes",
-        "A batch map against MiniSom's.",
+        "The batch map, compared with that of MiniSom.",
         ("map",),
-        "batch map: 10 times MiniSom at equal or lower error",
+        "Batch map: 10 times as fast as MiniSom, at equal or lower error",
     ),
     Script(
         "command_line",
-        "The command",
-        "From the shell, beside a script with pandas.",
+        "Command line",
+        "The command, compared with a Python script that uses pandas.",
         ("--repeats", "3"),
-        claim="command: below twice a script with pandas, --help below 150 ms",
+        claim="Command line: below twice the time of a script with pandas, --help below 150 ms",
     ),
     Script(
         "diverse",
-        "The diverse search",
-        "Seconds beside passes over the table, one thread.",
+        "Diverse search",
+        "Time relative to passes over the table, with one thread.",
         one_thread=True,
     ),
     Script(
         "quality",
         "Quality",
-        "What selections are worth, on a few sets.",
+        "Errors of the selections on a few data sets.",
         ("--quick", SCRATCH),
         one_thread=True,
     ),
@@ -95,8 +94,8 @@ def measure(script: Script) -> dict[str, Any]:
     path = FOLDER / script.name
     path = path if path.is_dir() else path.with_suffix(".py")
     if not path.exists():
-        return {"failed": "there is no such script yet"}
-    say(path.name)
+        return {"failed": "the script does not exist"}
+    progress(path.name)
     settings = os.environ | (
         {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} if script.one_thread else {}
     )
@@ -114,15 +113,15 @@ def measure(script: Script) -> dict[str, Any]:
         except subprocess.TimeoutExpired:
             return {"failed": f"more than {LIMIT} s"}
         taken = time.perf_counter() - start
-        output = without_places(done.stdout, [folder, tempfile.gettempdir()])
+        output = without_paths(done.stdout, [folder, tempfile.gettempdir()])
     if not output.strip() or done.returncode not in (0, 1) or "Traceback" in done.stderr:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        return {"failed": without_places(last, [tempfile.gettempdir()])[:100]}
+        return {"failed": without_paths(last, [tempfile.gettempdir()])[:100]}
     return {"code": done.returncode, "seconds": taken, "lines": output.strip("\n").splitlines()}
 
 
-def without_places(text: str, folders: list[str]) -> str:
-    """Where things lie on the machine is nobody's business."""
+def without_paths(text: str, folders: list[str]) -> str:
+    """Remove paths of this machine from the text."""
     for folder in [*folders, str(FOLDER.parent), str(Path.home()), sys.prefix]:
         text = text.replace(folder, "…")
     return text
@@ -135,15 +134,15 @@ def text(found: dict[str, Any]) -> list[str]:
     return ["```text", *lines, "```"]
 
 
-def bars(script: Script, found: dict[str, Any] | None) -> list[Bar]:
+def targets(script: Script, found: dict[str, Any] | None) -> list[Target]:
     if not script.claim:
         return []
     if found is None:
-        return [Bar(script.claim, "exit code 0", "–", None)]
-    # a peer that does not install was not beaten
+        return [Target(script.claim, "exit code 0", "–", None)]
+    # Without the peer, the claim cannot be checked.
     if any(" is missing" in line for line in found["lines"]):
-        return [Bar(script.claim, "exit code 0", "a peer is missing", None)]
-    return [Bar(script.claim, "exit code 0", str(found["code"]), found["code"] == 0)]
+        return [Target(script.claim, "exit code 0", "a peer is missing", None)]
+    return [Target(script.claim, "exit code 0", str(found["code"]), found["code"] == 0)]
 
 
 def part(script: Script) -> Part:
@@ -159,7 +158,7 @@ def part(script: Script) -> Part:
         about,
         partial(measure, script),
         text,
-        partial(bars, script),
+        partial(targets, script),
         large=not script.claim,
     )
 
