@@ -198,7 +198,7 @@ def test_results_with_a_number_beyond_the_largest_float(tmp_path):
     assert n_spoilt == 1
     path.write_text(spoilt)
     refused(
-        lambda: read_results(path, "all"), "does not hold what graphsieve reproduce --json prints"
+        lambda: read_results(path, "all"), "is not the output of graphsieve reproduce --json"
     )
 
 

@@ -167,14 +167,14 @@ def _table_1_shares(run: Run) -> tuple[Shares, Shares]:
 
 def _table_1(run: Run) -> Findings:
     irrelevant, printed = _table_1_shares(run)
-    titles = {
+    readings = {
         "6, 8 and 4 are the numbers of the irrelevant features": irrelevant,
         "6, 8 and 4 are the numbers of all features": printed,
     }
     counts = ", ".join(f"{row}: {irrelevant[row, 'Y1'].trials}" for row in ROWS)
     counts = f"Data sets of 1000 samples per problem and row: {counts}."
     tables = []
-    for title, shares in titles.items():
+    for reading, shares in readings.items():
         cells = [
             Cell(
                 row,
@@ -187,7 +187,7 @@ def _table_1(run: Run) -> Findings:
             for problem in PROBLEMS
         ]
         note = "" if tables else counts
-        title = f"Data sets in which all relevant features rank first, if {title}"
+        title = f"Data sets in which all relevant features rank first, if {reading}"
         tables.append(Table("Table 1", title, "%", tuple(cells), note))
     return Findings(
         tables=tuple(tables),
