@@ -208,9 +208,7 @@ def test_judged_algebra():
 
 
 def test_the_cost_of_a_map_grows_with_the_power_of_three_halves():
-    """u samples against √u units, in every epoch; the bound of the lemma has u, and all samples
-    against all have u².
-    """
+    """Every epoch compares u samples with √u units. The lemma has u, and all pairs have u²."""
     assert cls.judged_lemma_1().verdict is Verdict.HOLDS
     judged = cls.judged_lemma_2()
     assert judged.verdict is Verdict.CORRECTED
@@ -436,19 +434,19 @@ def test_judged_cells(printed_off, drawn_off, halves_off, noise, verdict):
     found = explored("ionosphere", given, noise)
     judged = cls.judged_cells(found, PRINTED_IONOSPHERE, ["CS"])
     assert judged.verdict is verdict
-    assert f"{PRINTED_IONOSPHERE['CS'] - printed_off:.1f} here" in judged.why
+    assert f"/ {PRINTED_IONOSPHERE['CS'] - printed_off:.1f} /" in judged.why
     if verdict is Verdict.CORRECTED:
         other = cls.judged_cells(found, {**PRINTED_IONOSPHERE, "Fisher": 10.0}, ["CS"])
         assert other.verdict is Verdict.FAILS
 
 
-def test_cells_are_named_that_are_out():
+def test_disagreeing_cells_are_named():
     found = explored("ionosphere", {PRINTED: {"CS": 85.1, "Fisher": 86.0}})
     assert (
-        "all but Variance lie"
+        "All but Variance agree"
         in cls.judged_cells(found, PRINTED_IONOSPHERE, ["CS", "Fisher", "Variance"]).why
     )
-    assert "none lies" in cls.judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
+    assert "None agrees" in cls.judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
 
 
 def sure(mean: float) -> Estimate:
@@ -610,7 +608,7 @@ def test_judged_bandwidth_and_conclusion():
     assert cls.judged_bandwidth({"a": fine, "b": fine, "c": empty}).verdict is Verdict.HOLDS
     judged = cls.judged_bandwidth({"a": fine, "b": hollow, "c": empty})
     assert judged.verdict is Verdict.FAILS
-    assert "On c most samples" in judged.why
+    assert "On c, most samples" in judged.why
     assert (
         cls.judged_conclusion({"CS": 3, RANDOM: 0}, {"CS": 3, RANDOM: 5}, 7).verdict
         is Verdict.HOLDS
@@ -729,12 +727,10 @@ def test_everything_runs_on_made_up_data(few_repetitions, one_thread):
 @pytest.mark.parametrize(
     ("name", "reading"), [("colon", WIDE_HALVES), ("sonar", DRAWN), ("sonar", WIDE)]
 )
-def test_filters_that_a_reading_leaves_alone_are_not_run_again(
+def test_filters_that_a_reading_does_not_affect_are_not_run_again(
     name, reading, few_repetitions, one_thread
 ):
-    """Their curves are taken over from the reading with the same halves, and are what they would
-    have been.
-    """
+    """Their curves are copied from the reading with the same halves, and are correct."""
     problem, data = PROBLEMS[name], made_up(name)
     found = halves.explored(problem, QUICK)
     seeds = QUICK.seeds(2, f"{name}, {reading.halves} halves, {reading.labels} labels")
@@ -748,7 +744,7 @@ def test_filters_that_a_reading_leaves_alone_are_not_run_again(
 
 
 def test_missing_data_are_named(monkeypatch, tmp_path):
-    """Iris comes with scikit-learn; everything else is neither at hand nor fetched."""
+    """Iris is part of scikit-learn. All other data sets are missing and not downloaded."""
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     halves.explored.cache_clear()
     parts = tuple(part for part in EXPERIMENT.parts if part.run is not cls.iris)

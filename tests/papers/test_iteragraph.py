@@ -228,7 +228,7 @@ def test_judgements_follow_the_numbers():
     alike, ahead, far_ahead = made_up(), made_up(**{HYBRID: 65}), made_up(**{HYBRID: 75})
     assert hybrid.table_2_judgement("Leukemia", alike).verdict is FAILS
     assert hybrid.table_2_judgement("Leukemia", ahead).verdict is HOLDS
-    assert "So it is ahead" in hybrid.table_2_judgement("Leukemia", ahead).why
+    assert "It leads." in hybrid.table_2_judgement("Leukemia", ahead).why
     assert hybrid.gain_judgement("Leukemia", ahead).verdict is FAILS
     assert hybrid.gain_judgement("Leukemia", far_ahead).verdict is HOLDS
     assert hybrid.seed_judgement(alike).verdict is FAILS

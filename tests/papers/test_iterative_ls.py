@@ -99,7 +99,7 @@ def test_what_is_sent_to_other_processes_can_be_sent():
     assert pickle.loads(pickle.dumps(UNIT)) == UNIT
 
 
-def test_without_data_nothing_but_the_noise_is_judged():
+def test_without_data_only_the_noise_study_is_judged():
     without = replace(
         EXPERIMENT,
         parts=tuple(part for part in EXPERIMENT.parts if part.statements[0].key != "noise"),
@@ -109,7 +109,7 @@ def test_without_data_nothing_but_the_noise_is_judged():
     why = {claim.key: claim.why for claim in found.claims}
     assert (
         why["fig-1-ls"]
-        == "only 0 of the 8 tables of UCI are at hand. Wine is left out: wine is on the moon."
+        == "only 0 of the 8 UCI data sets are available. Wine is left out: wine is on the moon."
     )
     assert why["fig-2"] == "orl is on the moon."
     assert "57 samples and 16 features" in why["parkinsons"]
@@ -351,7 +351,7 @@ def test_rules_of_the_others():
     assert iterative.in_all_readings([Verdict.FAILS, Verdict.FAILS]) is Verdict.FAILS
 
 
-def test_a_claim_that_hangs_on_the_reading():
+def test_a_claim_that_depends_on_the_reading():
     good, bad = (
         {"Wine": Estimate(3, 1), "Zoo": Estimate(2, 1)},
         {"Wine": Estimate(-1, 1), "Zoo": Estimate(0, 1)},
@@ -364,7 +364,7 @@ def test_a_claim_that_hangs_on_the_reading():
         judged = iterative.few_features_claim(readings)
         assert judged.verdict is verdict
     mixed = iterative.few_features_claim({UNIT.name: good, RAW.name: bad})
-    assert "+2.5 ± 0.7 percent in the mean, ahead in 2 of 2" in mixed.why
+    assert "+2.5 ± 0.7 points on average, with 2 of 2 gains" in mixed.why
     assert f"{RAW.name} −0.5 ± 0.7 (no)" in mixed.why
 
 
@@ -475,4 +475,4 @@ def test_step_claim():
         )
     judged = iterative.steps_claim({5: runs}, (20, 50, 100, 200))
     assert judged.verdict is Verdict.CORRECTED
-    assert "step 1 beside LS, mean over all numbers of pixels: 5 images −5.0 ± 0.0" in judged.why
+    assert "Gain of d = 1 over LS: 5 images −5.0 ± 0.0" in judged.why

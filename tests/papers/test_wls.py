@@ -96,7 +96,7 @@ def test_tables_are_what_was_found_before(measured, problem):
 
 
 def test_table_5_is_out_of_reach(measured):
-    """f3 shifts no class mean, so that it is the best of six by luck: 4/5 + 1/5 · 1/6."""
+    """f3 shifts no class mean, so it is the best of six by chance: 4/5 + 1/5 · 1/6."""
     for name in (Y5.name, FRIEDMAN.name):
         truth = measured[name].at(0.25, TRUTH)
         assert abs(truth.mean() - 100 * (4 / 5 + 1 / 30)) <= 3 * standard_error(truth)
@@ -113,17 +113,15 @@ def test_table_4_holds_with_the_formula_corrected(measured):
     assert "does not depend on f2" in judged.why
 
 
-def test_printed_percentages_tell_how_many_features_were_counted():
-    """Multiples of 2/3, 1, 1, 1/2 and 2/5 in 50 data sets: 3, 2, 2, 4 and 5 features, which are
-    those of the problems.
-    """
+def test_printed_percentages_imply_the_number_of_counted_features():
+    """Multiples of 2/3, 1, 1, 1/2 and 2/5 in 50 data sets imply 3, 2, 2, 4 and 5 features."""
     assert [
         wls.features_counted(table) for table in (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5)
     ] == [3, 2, 2, 4, 5]
     assert [len(problem.relevant) for problem in PROBLEMS] == [3, 2, 2, 4, 5]
 
 
-def test_problems_know_the_relevant_features():
+def test_problems_have_the_relevant_features():
     for problem in (*PROBLEMS, Y4_THREE, FRIEDMAN):
         data = problem.make(random_state=0)
         assert_array_equal(data.relevant, problem.relevant)
@@ -139,13 +137,13 @@ def test_the_claims_of_the_text_follow_from_the_same_numbers(measured):
     main = [measured[problem.name] for problem in PROBLEMS]
     assert wls.always_better(main, QUICK).verdict is Verdict.HOLDS
     # The circle at 0.25 and 0.30
-    assert "2 rows in which WLS is level" in wls.always_better(main, QUICK).why
+    assert "2 rows in which WLS does not lead" in wls.always_better(main, QUICK).why
     assert wls.gap_grows(main, QUICK).verdict is Verdict.HOLDS
     assert wls.error_worst(main, QUICK).verdict is Verdict.HOLDS
-    assert "Below 90 % by itself: Y5" in wls.ninety_percent(main, QUICK).why
+    assert "Below 90 % individually: Y5" in wls.ninety_percent(main, QUICK).why
     spheres = wls.gap_in_text(measured["spheres"], wls.SPHERES_GAPS)
     assert spheres.verdict is Verdict.CORRECTED
-    assert "7.33 at μ = 0.35 is a slip: the paper's own table has it at μ = 0.40" in spheres.why
+    assert "7.33 at μ = 0.35 is a misprint: the paper's table has it at μ = 0.40" in spheres.why
     assert wls.gap_in_text(measured["squares"], wls.SQUARES_GAPS).verdict is Verdict.HOLDS
 
 

@@ -161,9 +161,7 @@ DRAWN = Reading("first halves, random labels", labels="drawn")
 HALVES = Reading("random halves", halves="random")
 WIDE = Reading("first halves, λ = mean d²", bandwidth="auto")
 WIDE_HALVES = Reading("random halves, λ = mean d²", halves="random", bandwidth="auto")
-STANDARD = Reading(
-    "first halves, standardised, λ = mean d²", scale="standard", bandwidth="auto"
-)
+STANDARD = Reading("first halves, standardised, λ = mean d²", scale="standard", bandwidth="auto")
 SMALL_READINGS = (
     PRINTED,
     DRAWN,
@@ -594,7 +592,6 @@ class Gain:
 
     def __str__(self) -> str:
         return f"{written(self.first)} ({self.random})"
-
 
 
 def gain_over(

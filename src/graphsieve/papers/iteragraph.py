@@ -764,8 +764,7 @@ def _seen(outcomes: Sequence[Outcome], name: str) -> Floats:
 def _carried_table(title: str, outcomes: Sequence[Outcome]) -> Table:
     names = {"right": "correct", "claimed": "mean confidence", "larger class": "larger class of U"}
     cells = tuple(
-        estimate(_seen(outcomes, name)).cell("added labels", shown)
-        for name, shown in names.items()
+        estimate(_seen(outcomes, name)).cell("added labels", shown) for name, shown in names.items()
     )
     return Table(f"Study: added labels, {title}", "Labels of the selected round", "%", cells)
 
@@ -882,7 +881,12 @@ def _inside(run: Run) -> Findings:
     return Findings((graphs, _scale_table(scaled)), (), judgements, settings)
 
 
-SEEN_INSIDE = ("graph of the initial features", "graph of all columns", "margin gain", "margin lost")
+SEEN_INSIDE = (
+    "graph of the initial features",
+    "graph of all columns",
+    "margin gain",
+    "margin lost",
+)
 SCALE_SPLITS = 30
 SCALES = {"as given": None, "divided by the deviation": "standard"}
 
@@ -1389,11 +1393,12 @@ EXPERIMENT = Experiment(
         "printed features.",
         "The printed gains are not at least 10 %. The paper's own table contradicts this claim: "
         "its smallest gain is 0.7 points.",
-        "Over many random splits, the printed leads of IG_FS over SFFS and sSelect mostly do not "
-        "reproduce. The paper reports one split per data set.",
-        "Added labels are less often correct than their confidence suggests. The narrow bandwidth "
-        "makes nearly every probability 0 or 1.",
-        "Some printed accuracies are impossible for the printed numbers of test samples.",
+        "Over many random splits, the printed leads of IG_FS over SFFS and sSelect do not "
+        "reproduce on any of the five available data sets. The paper reports one split per set.",
+        "On Leukemia, 76.5 % of the added labels are correct at a mean confidence of 99.9 %. The "
+        "narrow bandwidth makes nearly every probability 0 or 1.",
+        "Two printed accuracies (25.5 % on Leukemia, 74.2 % on CNS) are impossible for the printed "
+        "numbers of test samples.",
     ),
     parts=(
         Part(TOY_STATEMENTS, toy),

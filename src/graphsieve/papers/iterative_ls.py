@@ -152,8 +152,6 @@ def better_on_the_whole(gains: Sequence[Estimate]) -> Verdict:
     )
 
 
-
-
 def in_all_readings(verdicts: Sequence[Verdict]) -> Verdict:
     """Return the common verdict of all readings.
 

@@ -149,9 +149,7 @@ def _narrow(cells: Grid) -> list[Grid]:
 
 def _items(sentences: Sequence[str]) -> list[str]:
     return [
-        line
-        for sentence in sentences
-        for line in _wrapped(_plain(sentence), first="- ", rest="  ")
+        line for sentence in sentences for line in _wrapped(_plain(sentence), first="- ", rest="  ")
     ]
 
 
