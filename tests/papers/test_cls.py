@@ -1,4 +1,4 @@
-"""The paper on the constrained Laplacian score, run again."""
+"""Tests of the reproduction of the paper on the constrained Laplacian score."""
 
 from __future__ import annotations
 
@@ -64,17 +64,16 @@ def orders() -> IrisOrders:
 
 
 def test_iris_orders_are_those_of_the_paper(orders):
-    """Sec. 5.2. He, Cai and Niyogi worked with the angle; below three neighbours nothing is
-    printed.
+    """The orders agree with Sec. 5.2. Neighbours are by angle, as in He, Cai and Niyogi.
+
+    The paper prints nothing below three neighbours.
     """
     assert orders.constrained == (3412,) * 20
     assert orders.cosine[2:] == (4312,) * 12 + (3412,) * 6
 
 
-def test_the_iris_order_of_the_laplacian_score_is_the_metric(orders):
-    """Evaluated densely, with neighbours from scikit-learn; no distance ties for the fifth place
-    there.
-    """
+def test_the_iris_order_of_the_laplacian_score_depends_on_the_metric(orders):
+    """The reference is dense, with neighbours from scikit-learn and no ties for the fifth place."""
     for metric, found in (("euclidean", orders.laplacian), ("cosine", orders.cosine)):
         near = (
             NearestNeighbors(n_neighbors=5, metric=metric).fit(IRIS_X).kneighbors_graph().toarray()
@@ -220,7 +219,7 @@ def test_the_cost_of_a_map_grows_with_the_power_of_three_halves():
 
 
 def test_noise_columns_are_counted_at_the_bad_end():
-    # X40 is the worst, then x39, …: all of x21–x40 are last; of all noise x1 is first
+    # x40 is the worst, then x39, …: all of x21–x40 are last, but x1 is first.
     scores = np.arange(40.0)
     assert cls.noise_found(scores) == NoiseFound(20, 20)
     scores[0] = 100.0  # now x1 is the worst, and x21 falls out of the worst 20
@@ -258,9 +257,7 @@ def real_data(monkeypatch):
 
 @pytest.mark.slow
 def test_waveform_noise_is_found_once_the_bandwidth_fits(monkeypatch, one_thread):
-    """Found before: 17 to 18 of the 19 columns x22–x40 are in the last 19 places; x1 and
-    x21 take the others.
-    """
+    """Of the 19 columns x22–x40, 17 or 18 are in the last 19 places. The others are x1 and x21."""
     monkeypatch.setattr(running, "load", lookalikes.load_stand_in)
     findings = cls.waveform(QUICK)
     cells = {(cell.row, cell.column): cell.ours for cell in findings.tables[0].cells}
@@ -315,8 +312,9 @@ def test_accuracies_are_those_of_scikit_learn():
 
 
 def test_no_filter_sees_the_other_half():
-    """What is in the test rows changes no order, unless the reading says that scores see all
-    samples; labels never do.
+    """Values of the test rows affect no order, unless the reading scores all samples.
+
+    Labels of the test rows never do.
     """
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 25)
@@ -353,9 +351,9 @@ def test_grids_end_with_all_features():
     assert small.averaged(60).all()
 
 
-# Found before, Table 2: what the deterministic columns gave before. Its CLS of Soybean, 95.1,
-# is not among them: with features as they are, λ = 0.1 and k = 5 or 10 it is 91.4 to 92.4 for every
-# choice of labels; scaled features or a larger λ reach 95.
+# Earlier results of the deterministic columns of Table 2. The printed CLS of Soybean, 95.1, is not
+# among them. With unscaled features, λ = 0.1 and k = 5 or 10, it is 91.4 to 92.4 for every choice
+# of labels. Scaled features or a larger λ reach 95.
 FOUND_BEFORE = {
     "ionosphere": {"Variance": 82.8, "Laplacian": 81.5, "Fisher": 85.8, "CLS": 81.8},
     "soybean_small": {"Variance": 88.9, "Laplacian": 91.3, "Fisher": 94.8},
@@ -379,8 +377,9 @@ def test_table_2(name, real_data, one_thread):
 
 
 def test_the_least_spread_by_hand():
-    """One column does 75 % at best (three of four test samples), the mean is said to be 85: 10
-    points below, m − 1 = 1.
+    """One column reaches 75 % at best (three of four test samples), 10 points below a mean of 85.
+
+    m − 1 is 1.
     """
     train, test = [[0.0, 9], [0, 9], [1, 9], [1, 9]], [[0.0, 9], [0, 9], [1, 9], [0, 9]]
     y = np.array([0, 0, 1, 1, 0, 0, 1, 1])
@@ -480,7 +479,7 @@ GOOD, BAD = Gain(5, sure(5)), Gain(-5, sure(-5))
     ("gain", "better", "worse"),
     [
         (Gain(1, sure(1)), Verdict.HOLDS, Verdict.FAILS),
-        # Random halves cannot tell, but lean the other way
+        # Random halves are undecided, with a mean on the other side.
         (Gain(1, Estimate(-1, 1, 9)), Verdict.HOLDS, Verdict.CORRECTED),
         (Gain(1, Estimate(-3, 1, 9)), Verdict.FAILS, Verdict.CORRECTED),
         (Gain(-1, Estimate(3, 1, 9)), Verdict.CORRECTED, Verdict.FAILS),
@@ -551,9 +550,7 @@ def test_judged_spread():
 
 
 def levels(first: dict[str, tuple[float, ...]], noise: float = 0.0) -> Levels:
-    """Four repetitions; CLS is shaken, so that its differences have standard errors of 0.58
-    times the noise.
-    """
+    """Return four repetitions. Differences of CLS have standard errors of 0.58 times the noise."""
     values = {}
     for which in ("first", "random"):
         for name in LEVEL_SERIES:
@@ -620,8 +617,9 @@ def test_judged_bandwidth_and_conclusion():
 
 
 def test_kernels_of_known_distances():
-    """Eleven samples in a row, 10 neighbours: all pairs. d² = 1 weighs e^−10, and d² = 81, with
-    steps of 9, nothing.
+    """Eleven samples on a line have all pairs as neighbours. The weight of d² = 1 is e^−10.
+
+    With steps of 9, the weight of d² = 81 is zero.
     """
     steps = np.arange(11.0)[:, None]
     near, far = halves.kernel(steps), halves.kernel(9 * steps)
@@ -631,11 +629,11 @@ def test_kernels_of_known_distances():
     assert near.effective_edges == pytest.approx(10 / 11)
 
 
-# The whole
+# The whole experiment
 # --------------------------------------------------------------------------------------------------
 
 
-def test_statements_are_told_apart():
+def test_statements_are_unique():
     statements = [statement for part in EXPERIMENT.parts for statement in part.statements]
     assert len({statement.key for statement in statements}) == len(statements) >= 40
     assert all(statement.text.endswith(".") and statement.where for statement in statements)
@@ -655,7 +653,7 @@ def test_work_can_be_sent_to_other_processes():
 
 
 def made_up(name: str, **_) -> Dataset:
-    """Small data of the right kind for every name."""
+    """Return small artificial data of the right kind for every name."""
     if name == "iris":
         return Dataset(name, IRIS_X, IRIS_Y, "classification", tuple("abcd"), ("0", "1", "2"))
     if name == "waveform40":

@@ -481,7 +481,7 @@ def _algebra(run: Run) -> Findings:
     data = run.load("iris")
     X, y = data.X, data.y
     labeled = iris_labels(y)
-    few, everyone = dense_score(X, y, labeled), np.arange(len(y))
+    few, every_row = dense_score(X, y, labeled), np.arange(len(y))
     shifted = [few.spectral(f + 10) / few.spectral(f) for f in X.T]
     exact = [few.spectral(f) / few.denominator(f) for f in X.T]
     count = run.repetitions(quick=20, full=200)
@@ -491,7 +491,7 @@ def _algebra(run: Run) -> Findings:
         judgements={
             "no-labels": judged_no_labels(X, dense_score(X, y, labeled[:0])),
             "all-labels": judged_all_labels(
-                X, y, dense_score(X, y, everyone), dense_score(X, y, everyone, cut=True)
+                X, y, dense_score(X, y, every_row), dense_score(X, y, every_row, cut=True)
             ),
             "spectral": judged_spectral(exact, shifted, negative),
             "lemma-1": judged_lemma_1(),
@@ -1212,16 +1212,16 @@ FACES = (
 NINE = ("iris", "waveform40", *PROBLEMS)
 
 
-def _at_hand(run: Run, names: Iterable[str]) -> dict[str, Dataset]:
+def _available(run: Run, names: Iterable[str]) -> dict[str, Dataset]:
     """Load the available data sets. Raises the last error if there are none."""
-    found, missing = run.load_those_at_hand(names)
+    found, missing = run.load_available(names)
     if not found:
         raise list(missing.values())[-1]
     return found
 
 
 def _bandwidth_study(run: Run) -> Findings:
-    found = {name: kernel(data.X) for name, data in _at_hand(run, NINE).items()}
+    found = {name: kernel(data.X) for name, data in _available(run, NINE).items()}
     cells = []
     for name, one in found.items():
         values = {
@@ -1254,8 +1254,8 @@ def judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
 
 
 def _all_sets(run: Run) -> Findings:
-    at_hand = _at_hand(run, PROBLEMS)
-    found = {name: explored(PROBLEMS[name], run) for name in at_hand}
+    available = _available(run, PROBLEMS)
+    found = {name: explored(PROBLEMS[name], run) for name in available}
     cells, better, worse = [], dict[str, int](), dict[str, int]()
     for one in found.values():
         for name in (*one.problem.filters, RANDOM, ALL):

@@ -65,7 +65,7 @@ class Run:
         """Load a real data set, or raise `DataUnavailableError`."""
         return load(name, download=self.download)
 
-    def load_those_at_hand(
+    def load_available(
         self, names: Iterable[str]
     ) -> tuple[dict[str, Dataset], dict[str, DataUnavailableError]]:
         """Return the available data sets, and the errors of the unavailable ones."""

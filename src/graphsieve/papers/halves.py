@@ -323,8 +323,8 @@ class Division:
 
 def divided(y: Integers, reading: Reading, n_labels: int, random: np.random.Generator) -> Division:
     """Return the halves and labels of a reading."""
-    everyone = random.permutation(len(y)) if reading.halves == "random" else np.arange(len(y))
-    train = first_halves(y, everyone)
+    rows = random.permutation(len(y)) if reading.halves == "random" else np.arange(len(y))
+    train = first_halves(y, rows)
     few = np.full(len(y), -1, dtype=np.int64)
     if reading.labels == "drawn":
         few[train] = hide_labels(y[train], n_labels, random_state=random)
@@ -345,10 +345,10 @@ def ranked_in_half(
 ) -> Integers:
     """Return the columns from best to worst by one filter, with the labels it may use."""
     rows = division.train if reading.scored_on == "half" else np.arange(len(y))
-    told = FILTERS[name].labels
-    if told == "none":
+    given = FILTERS[name].labels
+    if given == "none":
         return ranked(name, X[rows], None, reading.bandwidth)
-    labels = division.few if told == "few" else only(y, division.train)
+    labels = division.few if given == "few" else only(y, division.train)
     return ranked(name, X[rows], Supervision.from_labels(labels[rows]), reading.bandwidth)
 
 

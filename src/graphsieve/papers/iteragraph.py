@@ -783,16 +783,16 @@ def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
     )
     return Judgement(
         verdict,
-        f"IG_FS gains {overall} points (printed {written(printed.mean())}). It wins {won} and "
-        f"loses {lost} of six comparisons by more than two standard errors. "
-        f"{_outlook(verdict, overall)} Gain over its own initial features {seed}, over random "
-        f"columns {random}, over all columns {whole}. {_spread(title, outcomes)}",
+        f"IG_FS gains {overall} points (printed {written(printed.mean())}), with {won} clear gains "
+        f"and {lost} clear losses in six comparisons. {_outlook(verdict, overall)} Gain over "
+        f"initial features {seed}, random columns {random}, all columns {whole}. "
+        f"{_spread(title, outcomes)}",
     )
 
 
 def _outlook(verdict: Verdict, gain: Estimate) -> str:
     if verdict is Verdict.FAILS:
-        return "The printed lead is not confirmed."
+        return "This does not confirm the printed lead."
     return (
         "It leads."
         if gain.clearly_above(0, CERTAIN)
@@ -809,7 +809,7 @@ def _spread(title: str, outcomes: Sequence[Outcome]) -> str:
         near += int(
             (np.abs(printed - values.mean(axis=0)) <= SURE * values.std(axis=0, ddof=1)).sum()
         )
-    return f"{near} of the nine printed cells are plausible for a single split."
+    return f"{near} of 9 printed cells are plausible."
 
 
 def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
@@ -822,17 +822,16 @@ def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
         for rival in RIVALS
     ]
     right, claimed = (estimate(_seen(outcomes, name)).mean for name in ("right", "claimed"))
-    told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, SEED)).mean(axis=1))
+    from_truth = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, SEED)).mean(axis=1))
     below = (
-        "At least one is below ten by more than two standard errors"
+        "At least one is clearly below ten"
         if verdict is Verdict.FAILS
         else "Neither is clearly below ten"
     )
     return Judgement(
         verdict,
-        f"IG_FS gains {joined(parts)}. {below}. Of the added labels, {right:.0f} % are correct at "
-        f"a mean confidence of {claimed:.1f} %. The true labels of U would improve the Fisher "
-        f"score by {told} points, about the upper bound for added labels.",
+        f"IG_FS gains {joined(parts)}. {below}. Added labels: {right:.0f} % correct, mean "
+        f"confidence {claimed:.1f} %. Gain of the Fisher score from the true labels of U: {from_truth}.",
     )
 
 
@@ -939,7 +938,7 @@ def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
         _seen(outcomes, name) for name in ("right", "claimed", "larger class")
     )
     verdict = judge_confidence(right, claimed)
-    told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, HYBRID)).mean(axis=1))
+    from_truth = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, HYBRID)).mean(axis=1))
     meaning = (
         "The narrow bandwidth λ = d0/3 makes nearly every probability 0 or 1, correct or not."
         if verdict is Verdict.FAILS
@@ -947,7 +946,7 @@ def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     )
     bottleneck = (
         "The added labels are the bottleneck"
-        if told.clearly_above(0, CERTAIN)
+        if from_truth.clearly_above(0, CERTAIN)
         else "Better labels would not clearly help"
     )
     return Judgement(
@@ -955,7 +954,7 @@ def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
         f"On Leukemia, {estimate(right):.1f} % of the added labels are correct, at a mean "
         f"confidence of {estimate(claimed):.1f} %. Always predicting the larger class of U gives "
         f"{estimate(larger).mean:.0f} %. {meaning} {bottleneck}: true labels would give the Fisher "
-        f"score {told} points over IG_FS.",
+        f"score {from_truth} points over IG_FS.",
     )
 
 
@@ -1382,11 +1381,11 @@ EXPERIMENT = Experiment(
         "A lead fails if a comparison is lost by more than three standard errors, or if the mean "
         "is below zero by more than one. It also fails if the mean is not above zero by two and "
         "the claimed gain (1 point if none is printed) lies more than two above it. A gain of ten "
-        "points fails if it is lower by more than two. With few splits, the limits are widened by "
-        "Student's t.",
-        "A printed cell is plausible for a single split if it lies within three standard "
-        "deviations of ours.",
-        "Random columns, all columns, initial features and the true labels of U are our baselines.",
+        "points fails if it is clearly lower. With few splits, Student's t widens the limits.",
+        "“Clear” means by more than two standard errors. A printed cell is plausible for a single "
+        "split if it lies within three standard deviations of ours.",
+        "Random columns, all columns, initial features and the true labels of U are our baselines. "
+        "The gain from the true labels of U is about the upper bound for added labels.",
     ),
     summary=(
         "The toy example holds exactly: supervised, semi-supervised and hybrid selection give the "

@@ -178,11 +178,15 @@ def _ahead(gains: Mapping[str, Estimate]) -> str:
     """Describe gains: mean, number of gains, clear gains and clear losses, and all cases."""
     values = list(gains.values())
     return (
-        f"{together(values)} points on average, with "
-        f"{_of(sum(gain.mean > 0 for gain in values), len(values))} gains, "
-        f"{sum(gain.above() for gain in values)} clear gains and "
-        f"{sum(gain.below() for gain in values)} clear losses ({listed(gains)})"
+        f"{together(values)} points on average (gains "
+        f"{_of(sum(gain.mean > 0 for gain in values), len(values))}, clear gains "
+        f"{sum(gain.above() for gain in values)}, clear losses "
+        f"{sum(gain.below() for gain in values)}: {listed(gains)})"
     )
+
+
+def _by_reading(values: Mapping[str, Estimate]) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in values.items())
 
 
 # Rankings
@@ -396,7 +400,7 @@ def _tables(
     run: Run, *, skip: Sequence[str] = ()
 ) -> tuple[dict[str, tuple[Floats, Integers]], tuple[str, ...]]:
     """Return the available data sets, and a sentence on each missing one. Too few are refused."""
-    found, missing = run.load_those_at_hand(name for name in TABLE_1 if name not in skip)
+    found, missing = run.load_available(name for name in TABLE_1 if name not in skip)
     absent = tuple(f"{_title(name)} is left out: {error}" for name, error in missing.items())
     if len(found) < LEAST_TABLES:
         raise DataUnavailableError(
@@ -550,8 +554,8 @@ def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
     }
     beyond = sum(gain(table.hits, ITERATIVE, RANDOM, VERY_FEW).above() for table in found.values())
     why = (
-        f"With 1 to 4 features, IterativeLS gains {_ahead(gains)}. It clearly beats random columns "
-        f"on {_of(beyond, len(found))} data sets."
+        f"With 1 to 4 features, the gain is {_ahead(gains)}. IterativeLS clearly beats random "
+        f"columns on {_of(beyond, len(found))} data sets."
     )
     judgements["very-few-features"] = Judgement(better_on_the_whole(list(gains.values())), why)
     return judgements
@@ -731,14 +735,13 @@ def _ranked_in_folds(
 def few_features_claim(gains: Mapping[str, Mapping[str, Estimate]]) -> Judgement:
     verdicts = {name: better_on_the_whole(list(by.values())) for name, by in gains.items()}
     others = "; ".join(
-        f"{name} {together(list(by.values()))} "
+        f"{name}: {together(list(by.values()))} "
         f"({'yes' if verdicts[name] == Verdict.HOLDS else 'no'})"
         for name, by in gains.items()
     )
     why = (
-        f"With 5 to 10 features and {UNIT.name}, IterativeLS gains {_ahead(gains[UNIT.name])}. The "
-        f"paper gives no scaling. Mean gains, and whether the rule is met: {others}. The claim "
-        "holds only with such a scaling if the readings differ."
+        f"With 5 to 10 features and {UNIT.name}, the gain is {_ahead(gains[UNIT.name])}. Mean "
+        f"gains, and whether the rule is met: {others}."
     )
     return Judgement(in_all_readings(list(verdicts.values())), why)
 
@@ -749,8 +752,8 @@ def _background_claim(found: Mapping[str, Mapping[str, Floats]]) -> Judgement:
         for other in (VARIANCE, FISHER)
     }
     why = (
-        "With 5 to 10 features ranked on the training rows, LS gains over the variance "
-        f"{_ahead(over[VARIANCE])}. Over the Fisher score, which uses labels, it gains "
+        "With 5 to 10 features ranked on the training rows, the gain of LS over the variance is "
+        f"{_ahead(over[VARIANCE])}. Its gain over the Fisher score, which uses labels, is "
         f"{_ahead(over[FISHER])}. LS must be better than the variance and not clearly behind the "
         "Fisher score on average."
     )
@@ -892,9 +895,8 @@ def _noise(run: Run) -> Findings:
     why = (
         f"In {repeats} tables of {SAMPLES} samples, {RELEVANT} columns follow {CLUSTERS} clusters "
         f"(separation {MIDDLE:g}), and {NOISE} are noise. Change of the links within a cluster by "
-        f"iterating, in points: {listed(links)}. Relevant columns among the best five, IterativeLS "
-        f"minus LS: {listed(shares)}. Both must be clear gains. If only one scaling achieves this, "
-        "the correction is this scaling."
+        f"iterating, in points: {_by_reading(links)}. Relevant columns among the best five, IterativeLS "
+        f"minus LS: {_by_reading(shares)}. Both must be clear gains."
     )
     size = f"{RELEVANT} relevant and {NOISE} noise columns, {SAMPLES} samples, {repeats} tables"
     tables = (
@@ -1064,12 +1066,15 @@ def clustering_claims(
             name: together(list(_panels(found, name, LS, 0, columns).values())) for name in others
         }
         why = (
-            f"With {text} pixels, IterativeLS gains by accuracy {_ahead(gains[0])} and by mutual "
-            f"information {_ahead(gains[1])}. Both must be better. The gain in accuracy over "
-            f"random pixels is {random}. Gains over LS in the other readings: {listed(elsewhere)}. "
-            f"The last reading is impossible in practice: the smallest squared distance is "
-            f"{shortest:,.0f}, and exp(−{shortest:,.0f}) is 0 in double precision."
+            f"With {text} pixels, the gain in accuracy is {_ahead(gains[0])}. The gain in mutual "
+            f"information is {_ahead(gains[1])}. Both must be better. The gain in accuracy over "
+            f"random pixels is {random}. Other readings: {_by_reading(elsewhere)}."
         )
+        if key == "fig-2":
+            why += (
+                " The last reading is impossible in practice: the smallest squared distance is "
+                f"{shortest:,.0f}, and exp(−{shortest:,.0f}) is 0 in double precision."
+            )
         judgements[key] = Judgement(worst(verdicts), why)
     return judgements
 
@@ -1285,14 +1290,16 @@ EXPERIMENT = Experiment(
         "only LS and the variance.",
     ),
     summary=(
-        "IterativeLS is not almost always more accurate than LS or the variance on the UCI data "
-        "sets.",
-        "With 5 to 10 features, its gain over LS depends on the scaling of the columns, which the "
-        "paper does not give.",
-        "Its two variants differ by less than one point of accuracy on average, as claimed.",
-        "With many noise features, iterating improves the graph and the selection for one of two "
-        "scalings.",
-        "On faces, the number of features discarded per round hardly matters from 100 pixels on.",
+        "IterativeLS is not almost always more accurate than LS or the variance. Of the points "
+        "that differ by more than one standard error, 64 % and 47 % favour it. The limit is 90 %.",
+        "With 5 to 10 features, it is clearly better than LS only if columns are scaled to [0, 1]. "
+        "The paper gives no scaling.",
+        "On the UCI data, the neighbour graph does not improve by iterating. With 100 noise "
+        "columns, it does, but more relevant columns are found only if columns are standardised.",
+        "Faces cluster worse in the features of IterativeLS than in those of LS (−2.7 ± 0.3 points "
+        "of accuracy).",
+        "As claimed, both variants give the same accuracy. The number of features discarded per "
+        "round hardly matters from 100 pixels on, but it matters below.",
     ),
     parts=(
         Part(

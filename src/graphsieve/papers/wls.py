@@ -162,11 +162,11 @@ def features_counted(printed: Printed) -> int:
     cells = np.array(list(printed.values()))
     rounding = 0.0051  # cells have two decimals at most
 
-    def whole(features: int) -> bool:
+    def is_integer(features: int) -> bool:
         step = 100 / (PAPER_REPETITIONS * features)
         return bool(np.all(np.abs(cells - step * np.rint(cells / step)) <= rounding))
 
-    return next(features for features in count(1) if whole(features))
+    return next(features for features in count(1) if is_integer(features))
 
 
 # Scores for many labelings of one table
