@@ -23,7 +23,7 @@ from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.papers.estimate import Estimate, estimates, holds, listed, series, written
 from graphsieve.papers.experiment import Run, batches
-from graphsieve.papers.results import Figure, Series, Table, Verdict
+from graphsieve.papers.results import Cell, Figure, Series, Table, Verdict
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable
@@ -620,6 +620,30 @@ def gains_over(
 def by_lambda(gains: Mapping[str, Mapping[str, Gain]]) -> str:
     """Format gains by λ."""
     return ". ".join(f"With {title}: {listed(against)}" for title, against in gains.items())
+
+
+def smallest_by_lambda(gains: Mapping[str, Mapping[str, Gain]]) -> str:
+    """Format the smallest gain on the paper's halves by λ."""
+    smallest = {
+        title: min(against.items(), key=lambda item: item[1].first)
+        for title, against in gains.items()
+    }
+    return " and ".join(f"{gain} over {name} ({title})" for title, (name, gain) in smallest.items())
+
+
+def gain_table(
+    label: str, title: str, gains: Mapping[str, Mapping[str, Mapping[str, Gain]]]
+) -> Table:
+    """Return the gains of CLS by range of features, λ and competitor."""
+    cells = []
+    for where, by_bandwidth in gains.items():
+        for bandwidth, against in by_bandwidth.items():
+            for name, gain in against.items():
+                cells += [
+                    Cell(name + where, f"{bandwidth}, paper's halves", None, gain.first),
+                    gain.random.cell(name + where, f"{bandwidth}, random halves"),
+                ]
+    return Table(label, f"{title}: gain of CLS", "points", tuple(cells))
 
 
 # Tables, figures and texts

@@ -175,14 +175,19 @@ def _of(count: int, total: int) -> str:
 
 
 def _ahead(gains: Mapping[str, Estimate]) -> str:
-    """Describe gains: mean, number of gains, clear gains and clear losses, and all cases."""
+    """Describe gains by their mean and the numbers of gains, clear gains and clear losses."""
     values = list(gains.values())
     return (
         f"{together(values)} points on average (gains "
         f"{_of(sum(gain.mean > 0 for gain in values), len(values))}, clear gains "
         f"{sum(gain.above() for gain in values)}, clear losses "
-        f"{sum(gain.below() for gain in values)}: {listed(gains)})"
+        f"{sum(gain.below() for gain in values)})"
     )
+
+
+def _gain_cells(gains: Mapping[str, Mapping[str, Estimate]]) -> list[Cell]:
+    """Return cells of gains by column and row."""
+    return [one.cell(row, column) for column, by in gains.items() for row, one in by.items()]
 
 
 def _by_reading(values: Mapping[str, Estimate]) -> str:
@@ -530,6 +535,22 @@ def _figure_1(name: str, hits: Mapping[str, Floats]) -> Figure:
     return Figure("Fig. 1", title, "selected features", "accuracy, %", tuple(curves), note)
 
 
+def _accuracy_gains(found: Mapping[str, Measured]) -> dict[str, dict[str, Estimate]]:
+    """Return the gains of IterativeLS in accuracy, by column of the table and by data set."""
+
+    def over(other: str, sizes: Sequence[int] | None = None) -> dict[str, Estimate]:
+        return {
+            _title(name): gain(table.hits, ITERATIVE, other, sizes or range(1, len(table.hits[LS])))
+            for name, table in found.items()
+        }
+
+    return {
+        f"{ITERATIVE} − {LS}, all sizes": over(LS),
+        f"{ITERATIVE} − {VARIANCE}, all sizes": over(VARIANCE),
+        f"{ITERATIVE} − {LS}, 1 to 4 features": over(LS, VERY_FEW),
+    }
+
+
 def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
     judgements = {}
     for key, other in (("fig-1-ls", LS), ("fig-1-variance", VARIANCE)):
@@ -538,20 +559,13 @@ def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
         ]
         decided = [one.mean > 0 for one in points if abs(one.mean) > one.error]
         average = float(np.mean([one.mean for one in points]))
-        by_table = {
-            _title(name): gain(table.hits, ITERATIVE, other, range(1, len(table.hits[LS])))
-            for name, table in found.items()
-        }
         why = (
             f"Of {len(points)} points (data sets × sizes), {len(decided)} differ by more than one "
             f"standard error, and {_percent(sum(decided), len(decided))} of these favour "
-            f"IterativeLS. The limit is 90 %. The mean difference is {written(average)} points "
-            f"({listed(by_table)})."
+            f"IterativeLS. The limit is 90 %. The mean difference is {written(average)} points."
         )
         judgements[key] = Judgement(almost_always_better(points), why)
-    gains = {
-        _title(name): gain(table.hits, ITERATIVE, LS, VERY_FEW) for name, table in found.items()
-    }
+    gains = _accuracy_gains(found)[f"{ITERATIVE} − {LS}, 1 to 4 features"]
     beyond = sum(gain(table.hits, ITERATIVE, RANDOM, VERY_FEW).above() for table in found.values())
     why = (
         f"With 1 to 4 features, the gain is {_ahead(gains)}. IterativeLS clearly beats random "
@@ -581,18 +595,26 @@ def _variant_claim(found: Mapping[str, Measured]) -> Judgement:
     return Judgement(nearly_equal(differences), why)
 
 
+def _link_gains(found: Mapping[str, Measured]) -> dict[str, dict[str, Estimate]]:
+    """Return differences of the links within a class, by column of the table and by data set."""
+    return {
+        f"{ITERATIVE} − {ALL}": {
+            _title(name): Estimate.of(table.links[ITERATIVE] - table.links[ALL])
+            for name, table in found.items()
+        },
+        f"{ITERATIVE} − {LS}": {
+            _title(name): Estimate.of(table.links[ITERATIVE] - table.links[LS])
+            for name, table in found.items()
+        },
+        f"{ALL} − chance": {
+            _title(name): Estimate.of(table.links[ALL] - table.chance)
+            for name, table in found.items()
+        },
+    }
+
+
 def _graph_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
-    after = {
-        _title(name): Estimate.of(table.links[ITERATIVE] - table.links[ALL])
-        for name, table in found.items()
-    }
-    against = {
-        _title(name): Estimate.of(table.links[ITERATIVE] - table.links[LS])
-        for name, table in found.items()
-    }
-    start = {
-        _title(name): Estimate.of(table.links[ALL] - table.chance) for name, table in found.items()
-    }
+    after, against, start = _link_gains(found).values()
     return {
         "graph-improves": Judgement(
             better_on_the_whole(list(after.values())),
@@ -621,9 +643,11 @@ def _uci(run: Run) -> Findings:
         {name: one.hits for name, one in found.items()},
         (LS, ITERATIVE, SECOND, VARIANCE, RANDOM, ALL),
     )
+    cells += _gain_cells(_accuracy_gains(found))
+    link_cells = [cell for name, one in found.items() for cell in _link_cells(_title(name), one)]
     accuracy = Table(
         "Fig. 1",
-        "Accuracy of 1-NN, mean over 5 to 10 selected features",
+        "Accuracy of 1-NN, mean over 5 to 10 selected features unless stated",
         "%",
         tuple(cells),
         "Standard errors are over samples.",
@@ -633,7 +657,7 @@ def _uci(run: Run) -> Findings:
         "Links to the 5 nearest neighbours within the same class: in the best 5 to 10 features, "
         "and in all",
         "%",
-        tuple(cell for name, one in found.items() for cell in _link_cells(_title(name), one)),
+        tuple(link_cells + _gain_cells(_link_gains(found))),
     )
     settings = (
         f"UCI: 1-NN with Euclidean distances, {repeats} × {FOLDS}-fold stratified cross-validation "
@@ -696,18 +720,25 @@ def _readings(run: Run) -> Findings:
     gains[f"{UNIT.name}, ranked on the training rows"] = {
         _title(name): gain(hits, ITERATIVE, LS, FEW) for name, hits in found.items()
     }
+    over = {
+        other: {_title(name): gain(hits, LS, other, FEW) for name, hits in found.items()}
+        for other in (VARIANCE, FISHER)
+    }
     accuracy = Table(
         "Study: ranked on the training rows",
         "Accuracy of 1-NN, mean over 5 to 10 features; columns scaled and ranked in each fold",
         "%",
-        tuple(_accuracy_cells(found, (LS, ITERATIVE, VARIANCE, FISHER, RANDOM, ALL))),
+        tuple(
+            _accuracy_cells(found, (LS, ITERATIVE, VARIANCE, FISHER, RANDOM, ALL))
+            + _gain_cells({f"{LS} − {other}": by for other, by in over.items()})
+        ),
         "Only the Fisher score uses the labels of the training rows.",
     )
     others = Table(
         "Study: readings",
         "IterativeLS − LS: accuracy of 1-NN, mean over 5 to 10 features",
         "%",
-        tuple(one.cell(title, name) for name, by in gains.items() for title, one in by.items()),
+        tuple(_gain_cells(gains)),
         "An automatic t is the mean squared length of the links in each round.",
     )
     left_out = "UCI: the quick run omits Anneal, which is slow, from the studies of other readings."
@@ -716,7 +747,7 @@ def _readings(run: Run) -> Findings:
         tables=(others, accuracy),
         judgements={
             "few-features": few_features_claim(gains),
-            "background": _background_claim(found),
+            "background": _background_claim(over),
         },
         settings=(left_out if run.quick else once,),
     )
@@ -746,11 +777,7 @@ def few_features_claim(gains: Mapping[str, Mapping[str, Estimate]]) -> Judgement
     return Judgement(in_all_readings(list(verdicts.values())), why)
 
 
-def _background_claim(found: Mapping[str, Mapping[str, Floats]]) -> Judgement:
-    over = {
-        other: {_title(name): gain(hits, LS, other, FEW) for name, hits in found.items()}
-        for other in (VARIANCE, FISHER)
-    }
+def _background_claim(over: Mapping[str, Mapping[str, Estimate]]) -> Judgement:
     why = (
         "With 5 to 10 features ranked on the training rows, the gain of LS over the variance is "
         f"{_ahead(over[VARIANCE])}. Its gain over the Fisher score, which uses labels, is "
@@ -1072,8 +1099,10 @@ def clustering_claims(
         )
         if key == "fig-2":
             why += (
-                " The last reading is impossible in practice: the smallest squared distance is "
-                f"{shortest:,.0f}, and exp(−{shortest:,.0f}) is 0 in double precision."
+                f" Accuracy by number of people: {listed(gains[0])}. Mutual information: "
+                f"{listed(gains[1])}. The last reading is impossible in practice: the smallest "
+                f"squared distance is {shortest:,.0f}, and exp(−{shortest:,.0f}) is 0 in double "
+                "precision."
             )
         judgements[key] = Judgement(worst(verdicts), why)
     return judgements
@@ -1201,6 +1230,7 @@ def _steps(run: Run) -> Findings:
     results = iter(run.each(measure_steps, items, "classification of faces"))
     found = {images: [next(results) for _ in range(repeats)] for images in training}
     methods = (LS, *map(_step, STEPS), VARIANCE, RANDOM, ALL)
+    few, many = step_gains(found, sizes)
     cells, figures = [], []
     for images, runs in found.items():
         averages = {method: Estimate.of([one[method].mean() for one in runs]) for method in methods}
@@ -1218,6 +1248,11 @@ def _steps(run: Run) -> Findings:
                 curves,
             )
         )
+    for gains, text in ((many, f"from {MANY_PIXELS} pixels"), (few, f"below {MANY_PIXELS}")):
+        cells += [
+            one.cell(f"{images} images per person", f"d = {step} − d = 1, {text}")
+            for (images, step), one in gains.items()
+        ]
     table = Table(
         "Fig. 3",
         f"Faces: accuracy of 1-NN, mean over {len(sizes)} numbers of pixels from {sizes[0]} to "
@@ -1238,9 +1273,13 @@ def _steps(run: Run) -> Findings:
     )
 
 
-def steps_claim(
+StepGains = dict[tuple[int, int], Estimate]  # by images per person and step
+
+
+def step_gains(
     found: Mapping[int, Sequence[Mapping[str, Floats]]], sizes: Sequence[int]
-) -> Judgement:
+) -> tuple[StepGains, StepGains]:
+    """Return the changes against step 1 with few and with many pixels."""
     places = range(len(sizes))
     parts = (
         [at for at in places if sizes[at] < MANY_PIXELS],
@@ -1248,18 +1287,26 @@ def steps_claim(
     )
     few, many = (
         {
-            f"{images} images, d = {step}": step_gain(runs, step, columns)
+            (images, step): step_gain(runs, step, columns)
             for images, runs in found.items()
             for step in STEPS[1:]
         }
         for columns in parts
     )
+    return few, many
+
+
+def steps_claim(
+    found: Mapping[int, Sequence[Mapping[str, Floats]]], sizes: Sequence[int]
+) -> Judgement:
+    few, many = step_gains(found, sizes)
     beside = {
         f"{images} images": Estimate.of([one[_step(1)].mean() - one[LS].mean() for one in runs])
         for images, runs in found.items()
     }
     why = (
-        f"Change against d = 1 from {MANY_PIXELS} pixels on: {listed(many)}. Below: {listed(few)}. "
+        f"The changes against d = 1 range from {min(many.values())} to {max(many.values())} points "
+        f"from {MANY_PIXELS} pixels on, and from {min(few.values())} to {max(few.values())} below. "
         "No change may exceed two points and two standard errors. If this fails only below "
         f"{MANY_PIXELS} pixels, the claim is restricted to more. Gain of d = 1 over LS: "
         f"{listed(beside)}."

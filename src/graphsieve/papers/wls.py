@@ -1018,17 +1018,9 @@ def never_worse(measured: Accuracies) -> Judgement:
         holds(not behind),
         f"Of {len(facts)} paired differences (sizes, two μ, two competitors), {ahead} are clearly "
         f"above zero and {behind} below by more than three standard errors. They range from "
-        f"{lowest:.2f} ({at_lowest}) to {largest:.2f} points ({at_largest}). The mean lead over "
-        f"the sizes is {joined(_leads_at(measured, doubt) for doubt in FIGURE_DOUBTS)}. "
+        f"{lowest:.2f} ({at_lowest}) to {largest:.2f} points ({at_largest}). "
         f"{measured.chance_catches_up()}",
     )
-
-
-def _leads_at(measured: Accuracies, doubt: float) -> str:
-    most_probable, observed = (
-        Estimate.of(measured.lead(doubt, other)[:, :-1].mean(axis=1)) for other in (1, 2)
-    )
-    return f"{most_probable:.2f} over y^max and {observed:.2f} over y^error at μ = {doubt:.1f}"
 
 
 def larger_when_in_doubt(measured: Accuracies, run: Run) -> Judgement:
@@ -1198,19 +1190,20 @@ def sonar(run: Run) -> Findings:
 
 
 def first_features(measured: Accuracies, run: Run) -> Judgement:
-    verdicts, facts, behind = [], [], 0
+    verdicts, facts, clear, behind = [], [], 0, 0
     for doubt, size in SONAR_LEAD.items():
         for competitor in (1, 2):
             lead = measured.lead(doubt, competitor)[:, :size]
             average = Estimate.of(lead.mean(axis=1))
-            verdict, words = weigh(average, run)
-            verdicts.append(verdict)
+            verdicts.append(weigh(average, run)[0])
+            clear += average.above()
             behind += sum(one.below(errors=3) for one in estimates(lead))
-            facts.append(f"{average:.2f} over {STRATEGIES[competitor]} at μ = {doubt:.1f}, {words}")
+            facts.append(f"{average:.2f} ({STRATEGIES[competitor]}, μ = {doubt:.1f})")
     return Judgement(
         Verdict.FAILS if behind else worst(verdicts),
-        f"The mean leads over these sizes, in points, are {'; '.join(facts)}. WLS is behind by "
-        f"more than three standard errors at {behind} of the sizes. {measured.chance_catches_up()}",
+        f"The mean leads over these sizes are {joined(facts)} points. {clear} of {len(facts)} are "
+        f"clearly above zero. WLS is behind by more than three standard errors at {behind} sizes. "
+        f"{measured.chance_catches_up()}",
     )
 
 

@@ -26,6 +26,10 @@ ABOUT_PAGES = (
     "settings that the paper leaves open. `graphsieve reproduce` also writes an HTML page with the "
     "figures."
 )
+ABOUT_TABLES = (
+    "A cell contains the paper's value, a slash, and our value ± its standard error. Without a "
+    "slash, it contains our value only."
+)
 
 
 def as_markdown(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> dict[str, str]:
@@ -96,7 +100,7 @@ def _paper(facts: Mapping[str, Any], command: str) -> list[str]:
         lines += ["", f"### {_plain(claim['where'])}: {claim['verdict']}", ""]
         lines += _wrapped(f"*{_plain(claim['text'])}* {_plain(claim['why'])}")
     if facts["tables"]:
-        lines += ["", "## Tables"]
+        lines += ["", "## Tables", "", *_wrapped(ABOUT_TABLES)]
     for table in facts["tables"]:
         lines += _table(table)
     if facts["settings"]:
@@ -106,9 +110,8 @@ def _paper(facts: Mapping[str, Any], command: str) -> list[str]:
 
 def _table(table: Mapping[str, Any]) -> list[str]:
     cells = grid(table)
-    unit = f", {table['unit']}" if table["unit"] else ""
-    reading = "paper / ours ± standard error" if cells.compares else "ours ± standard error"
-    title = f"**{_plain(table['label'])}.** {_plain(table['title'])} ({reading}{_plain(unit)})."
+    unit = f" ({_plain(table['unit'])})" if table["unit"] else ""
+    title = f"**{_plain(table['label'])}.** {_plain(table['title'])}{unit}."
     note = f" {_plain(table['note'])}" if table["note"] else ""
     lines = ["", *_wrapped(title + note)]
     for part in _narrow(cells):
