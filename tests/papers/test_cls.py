@@ -442,10 +442,10 @@ def test_judged_cells(printed_off, drawn_off, halves_off, noise, verdict):
 def test_disagreeing_cells_are_named():
     found = explored("ionosphere", {PRINTED: {"CS": 85.1, "Fisher": 86.0}})
     assert (
-        "All but Variance agree"
+        "all but Variance agree"
         in cls.judged_cells(found, PRINTED_IONOSPHERE, ["CS", "Fisher", "Variance"]).why
     )
-    assert "None agrees" in cls.judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
+    assert "none agrees" in cls.judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
 
 
 def sure(mean: float) -> Estimate:
@@ -491,22 +491,22 @@ GOOD, BAD = Gain(5, sure(5)), Gain(-5, sure(-5))
 def test_gains_decide(gain, better, worse):
     assert cls.judged_fisher(gain, superior=True).verdict is better
     assert cls.judged_fisher(gain, superior=False).verdict is worse
-    assert cls.judged_better({"CS": GOOD, "Variance": gain}, "").verdict is better
+    assert cls.judged_better({"CS": GOOD, "Variance": gain}).verdict is better
     either = {"λ = 0.1": {"CS": BAD}, "λ = mean d²": {"CS": gain, "C4": GOOD}}
-    assert cls.judged_superior(either, "").verdict is better
-    assert cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}, "").verdict is better
+    assert cls.judged_superior(either).verdict is better
+    assert cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}).verdict is better
     assert (
-        cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}, "").verdict
+        cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}).verdict
         is Verdict.FAILS
     )
     assert (
         cls.judged_pie(
-            {title: {"Laplacian": GOOD, "F3+r": gain, "ReliefF": BAD} for title in LAMBDAS}, ""
+            {title: {"Laplacian": GOOD, "F3+r": gain, "ReliefF": BAD} for title in LAMBDAS}
         ).verdict
         is better
     )
     assert (
-        cls.judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}, "").verdict
+        cls.judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}).verdict
         is worse
     )
 

@@ -649,15 +649,6 @@ def gain_table(
 # Tables, figures and texts
 
 
-def baseline_text(found: Explored) -> str:
-    """Return a sentence with the accuracies of CLS, random columns and all columns."""
-    parts = [
-        " / ".join(f"{found.means(reading, which).mean():.1f}" for which in ("CLS", RANDOM, ALL))
-        for reading in (PRINTED, HALVES)
-    ]
-    return f"CLS / random / all columns: {parts[0]} % ({parts[1]} %)."
-
-
 def reading_table(
     label: str, title: str, found: Explored, printed: Mapping[str, float], note: str
 ) -> Table:

@@ -24,7 +24,7 @@ from graphsieve._base.errors import held_back
 from graphsieve.assess.evaluation.prefixes import score_prefixes
 from graphsieve.datasets.artificial import make_regression_problem
 from graphsieve.datasets.dataset import Dataset
-from graphsieve.papers.estimate import Estimate, estimates, holds, series, share_error
+from graphsieve.papers.estimate import Estimate, estimates, holds, listed, series, share_error
 from graphsieve.papers.experiment import Experiment, Part, Run, batches
 from graphsieve.papers.results import (
     Cell,
@@ -171,8 +171,8 @@ def _table_1(run: Run) -> Findings:
         "6, 8 and 4 are the numbers of the irrelevant features": irrelevant,
         "6, 8 and 4 are the numbers of all features": printed,
     }
-    counts = ", ".join(f"{row}: {irrelevant[row, 'Y1'].trials}" for row in ROWS)
-    counts = f"Data sets of 1000 samples per problem and row: {counts}."
+    trials = listed({row: irrelevant[row, "Y1"].trials for row in ROWS})
+    counts = f"Numbers of data sets, with 1000 samples each: {trials}."
     tables = []
     for reading, shares in readings.items():
         cells = [
@@ -536,7 +536,7 @@ def sentence(found: Difference, *, quick: bool) -> str:
     """Return one sentence with the difference and its meaning for the claim."""
     side = "below" if found.percent.mean < 0 else "above"
     return (
-        f"{found.first}: {abs(found.percent.mean):.1f} ± {found.percent.error:.1f} % {side} "
+        f"{found.first[0].upper()}{found.first[1:]}: {abs(found.percent.mean):.1f} ± {found.percent.error:.1f} % {side} "
         f"{found.second} ({found.lower}/{found.points}), {_meaning(found, quick=quick)}."
     )
 

@@ -141,13 +141,14 @@ def _narrow(cells: Grid) -> list[Grid]:
     parts = ceil(len(cells.columns) / most)
     size = ceil(len(cells.columns) / parts)
     return [
-        Grid(
-            cells.columns[start : start + size],
-            tuple((name, texts[start : start + size]) for name, texts in cells.rows),
-            cells.compares,
-        )
-        for start in range(0, len(cells.columns), size)
+        _part(cells, slice(start, start + size)) for start in range(0, len(cells.columns), size)
     ]
+
+
+def _part(cells: Grid, columns: slice) -> Grid:
+    """Return some columns of a table, without rows that are empty there."""
+    rows = tuple((name, texts[columns]) for name, texts in cells.rows if any(texts[columns]))
+    return Grid(cells.columns[columns], rows, cells.compares)
 
 
 def _items(sentences: Sequence[str]) -> list[str]:
@@ -157,8 +158,11 @@ def _items(sentences: Sequence[str]) -> list[str]:
 
 
 def _wrapped(text: str, *, first: str = "", rest: str = "") -> list[str]:
+    # Lines do not break inside "1.5 ± 0.2 %" or "t = 1". The wrapper keeps non-breaking spaces.
+    text = re.sub(r" ([±=×/]) ", "\u00a0\\1\u00a0", text).replace(" %", "\u00a0%")
     width = WIDTH - len(first) - 1  # one column is for a backslash
     lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+    lines = [line.replace("\u00a0", " ") for line in lines]
     # A wrapped line must not begin like a list item or a heading.
     safe = [re.sub(r"^([-+#]|\d+(?=[.)]))(?=\s|[.)]\s|$)", _escaped_start, line) for line in lines]
     return [(rest if place else first) + line for place, line in enumerate(safe)]
