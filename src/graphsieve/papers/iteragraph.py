@@ -536,6 +536,7 @@ def toy(run: Run) -> Findings:
         for number in range(1, 5)
     ]
     right = [sample for sample, label in predicted.items() if label == TOY_TRUTH[sample]]
+    shown = [f"“{label}”" for label in predicted.values()]
     exact = {step: ours == printed for step, (ours, printed) in steps.items()}
     judgements = {
         "toy-supervised": Judgement(
@@ -550,7 +551,7 @@ def toy(run: Run) -> Findings:
         ),
         "toy": Judgement(
             holds(exact["hybrid: IG_FS"] and len(right) == 2),
-            f"The graph of features 2 and 4 gives C and D the label {joined(predicted.values())} "
+            f"The graph of features 2 and 4 gives C and D the labels {joined(shown)} "
             f"({len(right)} of 2 correct). The search ends with feature {joined(final)}. Ties at "
             "the cut must be kept, and a feature that is constant within but not between classes "
             "must score infinity.",

@@ -191,12 +191,11 @@ def from_facts(facts: dict[str, Any]) -> Reproduction:
     claims = tuple(
         Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in facts["claims"]
     )
-    sentences = {
+    sentences: dict[str, Any] = {
         name: tuple(facts[name]) for name in ("settings", "notes", "summary") if name in facts
     }
-    return Reproduction(
-        **{**facts, **sentences, "tables": tables, "figures": figures, "claims": claims}
-    )
+    values: dict[str, Any] = {**facts, **sentences}
+    return Reproduction(**{**values, "tables": tables, "figures": figures, "claims": claims})
 
 
 def _series(facts: dict[str, Any]) -> Series:

@@ -173,7 +173,7 @@ def _table_1(run: Run) -> Findings:
     }
     trials = listed({row: irrelevant[row, "Y1"].trials for row in ROWS})
     counts = f"Numbers of data sets, with 1000 samples each: {trials}."
-    tables = []
+    tables: list[Table] = []
     for reading, shares in readings.items():
         cells = [
             Cell(

@@ -453,7 +453,7 @@ def _fisher_judgement(equal: Floats, unequal: Floats) -> Judgement:
         holds(apart < 1e-9 and same == 1),
         "With certain labels and c classes of equal size, WLS = 1 / (c (1 + F) − 1) for the Fisher "
         f"score F. On Y4, both sides differ by at most {apart:.0e} of their value, and "
-        f"{100 * same:.0f} % of the orders are equal. With unequal classes (circle), only "
+        f"{100 * same:.0f} % of the orders are equal. With unequal classes (circle), "
         f"{100 * same_unequal:.0f} % of the orders are equal, and {100 * unequal[:, 2].mean():.0f} "
         '% with our class_weight="balanced".',
     )
@@ -721,8 +721,8 @@ def error_worst(main: Sequence[Measured], run: Run) -> Judgement:
     verdict, words = weigh(worse, run)
     return Judgement(
         verdict if lowest.mean() > 0.5 else Verdict.FAILS,
-        f"y^error is lowest in {lowest.sum()} of {len(lowest)} rows. It finds {worse:.2f} points "
-        f"less than y^max on average, which is {words}.",
+        f"y^error is lowest in {lowest.sum()} of {len(lowest)} rows. y^max finds {worse:.2f} points "
+        f"more on average, which is {words}.",
     )
 
 
