@@ -1213,20 +1213,19 @@ def _common(run: Run) -> Findings:
     weights = ", ".join(f"{value:g}" for value in (*LOW_WEIGHTS, HIGH_WEIGHT))
     return Findings(
         settings=(
-            f"Figures: {FOLDS}-fold cross-validation, repeated {REPETITIONS} times in a full run "
-            "and once in a quick run. Features are ranked on the training rows, with only some "
-            "targets known. As in the paper, 5-NN is trained on all training targets. Features are "
-            "standardised over the training rows, targets over their known values.",
-            f"The curves have points at {sizes} features, as far as there are more features. The "
-            f"paper draws every number up to {MOST_FEATURES}.",
-            f"MI uses {INFORMATION_NEIGHBORS[-1]} neighbours in the figures, or the largest "
-            "possible number. Table 1 agrees with this choice. It favours MI, a competitor of the "
-            "paper's methods.",
+            f"Figures: {FOLDS}-fold cross-validation, repeated {REPETITIONS} times (quick run: "
+            "once). Features are ranked on the training rows with only some targets known. As in "
+            "the paper, 5-NN uses all training targets. Features are standardised over the "
+            "training rows, targets over their known values.",
+            f"The curves have points at {sizes} features, as far as possible (paper: every number "
+            f"up to {MOST_FEATURES}).",
+            f"MI uses {INFORMATION_NEIGHBORS[-1]} neighbours in the figures, as far as possible. "
+            "Table 1 agrees with this choice, which favours MI.",
             "LS is drawn with t = 1, as in the paper, and with t = p, the number of features, as "
-            "in the distance of SSLS. Claims are judged with t = 1.",
+            "in SSLS. Claims use t = 1.",
             f"Random columns are the mean of {RANDOM_DRAWS} draws in each fold.",
             f"C, k and t are studied with {WEIGHT_STUDY_LABELS} known targets, as in Fig. 10. The "
-            f"paper does not print its values of C. Here they are {weights}, compared with 5.",
+            f"paper does not print its values of C. We compare {weights} with 5.",
         )
     )
 

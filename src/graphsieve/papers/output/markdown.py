@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from math import ceil
+from operator import itemgetter
 from typing import Any
 
 from graphsieve.papers.output.grid import ABOUT_VERDICTS, VERDICTS, Grid, counted, grid
@@ -96,9 +98,12 @@ def _paper(facts: Mapping[str, Any], command: str) -> list[str]:
     if facts["notes"]:
         lines += ["", "## Notes", "", *_items(facts["notes"])]
     lines += ["", "## Claims"]
-    for claim in facts["claims"]:
-        lines += ["", f"### {_plain(claim['where'])}: {claim['verdict']}", ""]
-        lines += _wrapped(f"*{_plain(claim['text'])}* {_plain(claim['why'])}")
+    # Successive claims of one place with the same verdict share a heading.
+    for (where, verdict), claims in groupby(facts["claims"], itemgetter("where", "verdict")):
+        lines += ["", f"### {_plain(where)}: {verdict}", ""]
+        texts = [f"*{_plain(claim['text'])}* {_plain(claim['why'])}" for claim in claims]
+        first, rest = ("- ", "  ") if len(texts) > 1 else ("", "")
+        lines += [line for text in texts for line in _wrapped(text, first=first, rest=rest)]
     if facts["tables"]:
         lines += ["", "## Tables", "", *_wrapped(ABOUT_TABLES)]
     for table in facts["tables"]:
