@@ -47,10 +47,10 @@ wheel: $(READY) ## build a wheel in dist/, with compiled kernels if a C compiler
 bench: $(READY) ## compare speed, memory and scaling with other libraries and write benchmarks/README.md; LARGE=1 runs everything
 	$(BIN)/python benchmarks/run.py $(if $(LARGE),--large) $(PARTS)
 
-reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md; takes 15 minutes or more
+reproduction: $(READY) ## run the five papers in full and write docs/reproduction.md and docs/papers; takes 15 minutes or more
 	$(BIN)/graphsieve reproduce all --full --json --no-page > docs/reproduction.json.part
 	mv docs/reproduction.json.part docs/reproduction.json
-	$(BIN)/graphsieve reproduce all --results docs/reproduction.json --no-page --markdown docs/reproduction.md --force > /dev/null
+	$(BIN)/graphsieve reproduce all --results docs/reproduction.json --no-page --markdown docs --force > /dev/null
 
 format: $(READY) ## format the code
 	$(BIN)/ruff check --fix-only src tests examples benchmarks

@@ -107,13 +107,16 @@ def test_results_are_not_overwritten_by_their_page(tmp_path, capsys):
     results = tmp_path / "results.json"
     content = (ROOT / "docs" / "reproduction.json").read_bytes()
     results.write_bytes(content)
-    for option in ("--page", "--markdown"):
-        assert (
-            main(["reproduce", "sls", "--results", str(results), option, str(results), "--force"])
-            == 4
-        )
-        assert "is an input and would be overwritten" in capsys.readouterr().err
-        assert results.read_bytes() == content
+    command = ["reproduce", "sls", "--results", str(results), "--force"]
+    assert main([*command, "--page", str(results)]) == 4
+    assert "is an input and would be overwritten" in capsys.readouterr().err
+    assert results.read_bytes() == content
+    results = tmp_path / "reproduction.md"
+    results.write_bytes(content)
+    command = ["reproduce", "sls", "--results", str(results), "--force", "--no-page"]
+    assert main([*command, "--markdown", str(tmp_path)]) == 4
+    assert "is an input and would be overwritten" in capsys.readouterr().err
+    assert results.read_bytes() == content
 
 
 def test_what_was_typed_does_not_reach_the_terminal_as_it_is(table, capsys):

@@ -305,7 +305,6 @@ def test_a_name_with_another_compression_is_refused(run, arguments, ending):
         ["select", "t.csv", "-o", "out.csv"],
         ["demo", "--report", "pages"],
         ["reproduce", "wls", "--page", "pages"],
-        ["reproduce", "wls", "--markdown", "pages"],
     ],
 )
 def test_an_output_that_is_named_like_a_folder_is_refused(run, arguments, ending):

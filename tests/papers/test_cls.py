@@ -1,4 +1,4 @@
-"""The paper on the constrained Laplacian score, run again."""
+"""Tests of the reproduction of the paper on the constrained Laplacian score."""
 
 from __future__ import annotations
 
@@ -64,17 +64,16 @@ def orders() -> IrisOrders:
 
 
 def test_iris_orders_are_those_of_the_paper(orders):
-    """Sec. 5.2. He, Cai and Niyogi worked with the angle; below three neighbours nothing is
-    printed.
+    """The orders agree with Sec. 5.2. Neighbours are by angle, as in He, Cai and Niyogi.
+
+    The paper prints nothing below three neighbours.
     """
     assert orders.constrained == (3412,) * 20
     assert orders.cosine[2:] == (4312,) * 12 + (3412,) * 6
 
 
-def test_the_iris_order_of_the_laplacian_score_is_the_metric(orders):
-    """Evaluated densely, with neighbours from scikit-learn; no distance ties for the fifth place
-    there.
-    """
+def test_the_iris_order_of_the_laplacian_score_depends_on_the_metric(orders):
+    """The reference is dense, with neighbours from scikit-learn and no ties for the fifth place."""
     for metric, found in (("euclidean", orders.laplacian), ("cosine", orders.cosine)):
         near = (
             NearestNeighbors(n_neighbors=5, metric=metric).fit(IRIS_X).kneighbors_graph().toarray()
@@ -208,9 +207,7 @@ def test_judged_algebra():
 
 
 def test_the_cost_of_a_map_grows_with_the_power_of_three_halves():
-    """u samples against √u units, in every epoch; the bound of the lemma has u, and all samples
-    against all have u².
-    """
+    """Every epoch compares u samples with √u units. The lemma has u, and all pairs have u²."""
     assert cls.judged_lemma_1().verdict is Verdict.HOLDS
     judged = cls.judged_lemma_2()
     assert judged.verdict is Verdict.CORRECTED
@@ -222,7 +219,7 @@ def test_the_cost_of_a_map_grows_with_the_power_of_three_halves():
 
 
 def test_noise_columns_are_counted_at_the_bad_end():
-    # X40 is the worst, then x39, …: all of x21–x40 are last; of all noise x1 is first
+    # x40 is the worst, then x39, …: all of x21–x40 are last, but x1 is first.
     scores = np.arange(40.0)
     assert cls.noise_found(scores) == NoiseFound(20, 20)
     scores[0] = 100.0  # now x1 is the worst, and x21 falls out of the worst 20
@@ -260,9 +257,7 @@ def real_data(monkeypatch):
 
 @pytest.mark.slow
 def test_waveform_noise_is_found_once_the_bandwidth_fits(monkeypatch, one_thread):
-    """Found before: 17 to 18 of the 19 columns x22–x40 are in the last 19 places; x1 and
-    x21 take the others.
-    """
+    """Of the 19 columns x22–x40, 17 or 18 are in the last 19 places. The others are x1 and x21."""
     monkeypatch.setattr(running, "load", lookalikes.load_stand_in)
     findings = cls.waveform(QUICK)
     cells = {(cell.row, cell.column): cell.ours for cell in findings.tables[0].cells}
@@ -317,8 +312,9 @@ def test_accuracies_are_those_of_scikit_learn():
 
 
 def test_no_filter_sees_the_other_half():
-    """What is in the test rows changes no order, unless the reading says that scores see all
-    samples; labels never do.
+    """Values of the test rows affect no order, unless the reading scores all samples.
+
+    Labels of the test rows never do.
     """
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 25)
@@ -355,9 +351,9 @@ def test_grids_end_with_all_features():
     assert small.averaged(60).all()
 
 
-# Found before, Table 2: what the deterministic columns gave before. Its CLS of Soybean, 95.1,
-# is not among them: with features as they are, λ = 0.1 and k = 5 or 10 it is 91.4 to 92.4 for every
-# choice of labels; scaled features or a larger λ reach 95.
+# Earlier results of the deterministic columns of Table 2. The printed CLS of Soybean, 95.1, is not
+# among them. With unscaled features, λ = 0.1 and k = 5 or 10, it is 91.4 to 92.4 for every choice
+# of labels. Scaled features or a larger λ reach 95.
 FOUND_BEFORE = {
     "ionosphere": {"Variance": 82.8, "Laplacian": 81.5, "Fisher": 85.8, "CLS": 81.8},
     "soybean_small": {"Variance": 88.9, "Laplacian": 91.3, "Fisher": 94.8},
@@ -381,8 +377,9 @@ def test_table_2(name, real_data, one_thread):
 
 
 def test_the_least_spread_by_hand():
-    """One column does 75 % at best (three of four test samples), the mean is said to be 85: 10
-    points below, m − 1 = 1.
+    """One column reaches 75 % at best (three of four test samples), 10 points below a mean of 85.
+
+    m − 1 is 1.
     """
     train, test = [[0.0, 9], [0, 9], [1, 9], [1, 9]], [[0.0, 9], [0, 9], [1, 9], [0, 9]]
     y = np.array([0, 0, 1, 1, 0, 0, 1, 1])
@@ -436,19 +433,19 @@ def test_judged_cells(printed_off, drawn_off, halves_off, noise, verdict):
     found = explored("ionosphere", given, noise)
     judged = cls.judged_cells(found, PRINTED_IONOSPHERE, ["CS"])
     assert judged.verdict is verdict
-    assert f"{PRINTED_IONOSPHERE['CS'] - printed_off:.1f} here" in judged.why
+    assert f"/ {PRINTED_IONOSPHERE['CS'] - printed_off:.1f} /" in judged.why
     if verdict is Verdict.CORRECTED:
         other = cls.judged_cells(found, {**PRINTED_IONOSPHERE, "Fisher": 10.0}, ["CS"])
         assert other.verdict is Verdict.FAILS
 
 
-def test_cells_are_named_that_are_out():
+def test_disagreeing_cells_are_named():
     found = explored("ionosphere", {PRINTED: {"CS": 85.1, "Fisher": 86.0}})
     assert (
-        "all but Variance lie"
+        "all but Variance agree"
         in cls.judged_cells(found, PRINTED_IONOSPHERE, ["CS", "Fisher", "Variance"]).why
     )
-    assert "none lies" in cls.judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
+    assert "none agrees" in cls.judged_cells(found, PRINTED_IONOSPHERE, ["Variance"]).why
 
 
 def sure(mean: float) -> Estimate:
@@ -482,7 +479,7 @@ GOOD, BAD = Gain(5, sure(5)), Gain(-5, sure(-5))
     ("gain", "better", "worse"),
     [
         (Gain(1, sure(1)), Verdict.HOLDS, Verdict.FAILS),
-        # Random halves cannot tell, but lean the other way
+        # Random halves are undecided, with a mean on the other side.
         (Gain(1, Estimate(-1, 1, 9)), Verdict.HOLDS, Verdict.CORRECTED),
         (Gain(1, Estimate(-3, 1, 9)), Verdict.FAILS, Verdict.CORRECTED),
         (Gain(-1, Estimate(3, 1, 9)), Verdict.CORRECTED, Verdict.FAILS),
@@ -494,22 +491,22 @@ GOOD, BAD = Gain(5, sure(5)), Gain(-5, sure(-5))
 def test_gains_decide(gain, better, worse):
     assert cls.judged_fisher(gain, superior=True).verdict is better
     assert cls.judged_fisher(gain, superior=False).verdict is worse
-    assert cls.judged_better({"CS": GOOD, "Variance": gain}, "").verdict is better
+    assert cls.judged_better({"CS": GOOD, "Variance": gain}).verdict is better
     either = {"λ = 0.1": {"CS": BAD}, "λ = mean d²": {"CS": gain, "C4": GOOD}}
-    assert cls.judged_superior(either, "").verdict is better
-    assert cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}, "").verdict is better
+    assert cls.judged_superior(either).verdict is better
+    assert cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": 0.0}).verdict is better
     assert (
-        cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}, "").verdict
+        cls.judged_everywhere(either, {"λ = 0.1": 0.0, "λ = mean d²": -2.0}).verdict
         is Verdict.FAILS
     )
     assert (
         cls.judged_pie(
-            {title: {"Laplacian": GOOD, "F3+r": gain, "ReliefF": BAD} for title in LAMBDAS}, ""
+            {title: {"Laplacian": GOOD, "F3+r": gain, "ReliefF": BAD} for title in LAMBDAS}
         ).verdict
         is better
     )
     assert (
-        cls.judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}, "").verdict
+        cls.judged_pie({"λ = 0.1": {"Laplacian": GOOD, "F3+r": GOOD, "ReliefF": gain}}).verdict
         is worse
     )
 
@@ -553,9 +550,7 @@ def test_judged_spread():
 
 
 def levels(first: dict[str, tuple[float, ...]], noise: float = 0.0) -> Levels:
-    """Four repetitions; CLS is shaken, so that its differences have standard errors of 0.58
-    times the noise.
-    """
+    """Return four repetitions. Differences of CLS have standard errors of 0.58 times the noise."""
     values = {}
     for which in ("first", "random"):
         for name in LEVEL_SERIES:
@@ -610,7 +605,7 @@ def test_judged_bandwidth_and_conclusion():
     assert cls.judged_bandwidth({"a": fine, "b": fine, "c": empty}).verdict is Verdict.HOLDS
     judged = cls.judged_bandwidth({"a": fine, "b": hollow, "c": empty})
     assert judged.verdict is Verdict.FAILS
-    assert "On c most samples" in judged.why
+    assert "On c, most samples" in judged.why
     assert (
         cls.judged_conclusion({"CS": 3, RANDOM: 0}, {"CS": 3, RANDOM: 5}, 7).verdict
         is Verdict.HOLDS
@@ -622,8 +617,9 @@ def test_judged_bandwidth_and_conclusion():
 
 
 def test_kernels_of_known_distances():
-    """Eleven samples in a row, 10 neighbours: all pairs. d² = 1 weighs e^−10, and d² = 81, with
-    steps of 9, nothing.
+    """Eleven samples on a line have all pairs as neighbours. The weight of d² = 1 is e^−10.
+
+    With steps of 9, the weight of d² = 81 is zero.
     """
     steps = np.arange(11.0)[:, None]
     near, far = halves.kernel(steps), halves.kernel(9 * steps)
@@ -633,11 +629,11 @@ def test_kernels_of_known_distances():
     assert near.effective_edges == pytest.approx(10 / 11)
 
 
-# The whole
+# The whole experiment
 # --------------------------------------------------------------------------------------------------
 
 
-def test_statements_are_told_apart():
+def test_statements_are_unique():
     statements = [statement for part in EXPERIMENT.parts for statement in part.statements]
     assert len({statement.key for statement in statements}) == len(statements) >= 40
     assert all(statement.text.endswith(".") and statement.where for statement in statements)
@@ -657,7 +653,7 @@ def test_work_can_be_sent_to_other_processes():
 
 
 def made_up(name: str, **_) -> Dataset:
-    """Small data of the right kind for every name."""
+    """Return small artificial data of the right kind for every name."""
     if name == "iris":
         return Dataset(name, IRIS_X, IRIS_Y, "classification", tuple("abcd"), ("0", "1", "2"))
     if name == "waveform40":
@@ -729,12 +725,10 @@ def test_everything_runs_on_made_up_data(few_repetitions, one_thread):
 @pytest.mark.parametrize(
     ("name", "reading"), [("colon", WIDE_HALVES), ("sonar", DRAWN), ("sonar", WIDE)]
 )
-def test_filters_that_a_reading_leaves_alone_are_not_run_again(
+def test_filters_that_a_reading_does_not_affect_are_not_run_again(
     name, reading, few_repetitions, one_thread
 ):
-    """Their curves are taken over from the reading with the same halves, and are what they would
-    have been.
-    """
+    """Their curves are copied from the reading with the same halves, and are correct."""
     problem, data = PROBLEMS[name], made_up(name)
     found = halves.explored(problem, QUICK)
     seeds = QUICK.seeds(2, f"{name}, {reading.halves} halves, {reading.labels} labels")
@@ -748,7 +742,7 @@ def test_filters_that_a_reading_leaves_alone_are_not_run_again(
 
 
 def test_missing_data_are_named(monkeypatch, tmp_path):
-    """Iris comes with scikit-learn; everything else is neither at hand nor fetched."""
+    """Iris is part of scikit-learn. All other data sets are missing and not downloaded."""
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     halves.explored.cache_clear()
     parts = tuple(part for part in EXPERIMENT.parts if part.run is not cls.iris)

@@ -1,6 +1,4 @@
-"""Means with standard errors: what they decide, how they are written, and what is made of
-several.
-"""
+"""Tests of means with standard errors: decisions, formatting and combination."""
 
 from __future__ import annotations
 
@@ -24,8 +22,9 @@ from graphsieve.report.wording import joined
 
 
 def test_an_estimate_is_a_mean_with_its_standard_error():
-    """Deviations −1, 0, 1 have a deviation of 1 and an error of 1/√3; Student's t of two degrees
-    of freedom reaches 4.303.
+    """Values −1, 0, 1 have a deviation of 1 and a standard error of 1/√3.
+
+    The 97.5 % quantile of Student's t with two degrees of freedom is 4.303.
     """
     found = Estimate.of([2.0, 3.0, 4.0])
     assert found == Estimate(3.0, pytest.approx(3**-0.5), 3)
@@ -47,7 +46,7 @@ def test_standard_errors_are_counted():
     assert Estimate(87.99, 1.0).below(90)
 
 
-def test_few_repetitions_must_be_surer():
+def test_few_repetitions_have_a_wider_margin():
     # Two standard errors of the normal leave 2.275 % on either side; Student's t with 5 degrees of
     # freedom has 2.649 there (and 2.571 at 2.5 % in every table), with 10,000 degrees 2.0.
     assert Estimate(2.01, 1.0, 10_001).clearly_above(0, 2)

@@ -1,6 +1,4 @@
-"""IteraGraph_FS: the toy, what the printed numbers say of themselves, the rules, single splits,
-and Leukemia as found before.
-"""
+"""Tests of IteraGraph_FS: the toy example, the printed numbers, the rules, and single splits."""
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ HOLDS, FAILS, CORRECTED = Verdict.HOLDS, Verdict.FAILS, Verdict.CORRECTED
 
 @dataclass(frozen=True)
 class Few(Run):
-    """A run that does everything twice."""
+    """A run with two repetitions of everything."""
 
     def repetitions(self, *, quick, full):
         return 2
@@ -76,7 +74,7 @@ def data_at_hand(monkeypatch):
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(REAL_DATA))
 
 
-# ---- the toy
+# The toy example
 
 
 def test_the_toy_is_exact():
@@ -93,7 +91,7 @@ def test_the_toy_is_exact():
     ]
 
 
-def test_the_toy_is_judged_by_what_comes_out(monkeypatch):
+def test_the_toy_is_judged_by_its_results(monkeypatch):
     # Without the label of B there is one class, with D's label given feature 2 is out at once:
     # neither is the paper's story.
     monkeypatch.setattr(hybrid, "TOY_LABELS", np.array(["-", "+", None, "-"], dtype=object))
@@ -101,7 +99,7 @@ def test_the_toy_is_judged_by_what_comes_out(monkeypatch):
     assert judged["toy-supervised"].verdict is FAILS  # feature 4 alone separates A and D from B
 
 
-# ---- the printed numbers
+# The printed numbers
 
 
 def test_the_printed_numbers_are_those_of_the_tables():
@@ -136,7 +134,7 @@ def test_what_share_of_samples_is_possible():
     assert hybrid.is_possible(100.0, 7)
 
 
-# ---- the rules
+# The rules
 
 
 def around(mean, error, n=400):
@@ -212,7 +210,7 @@ def test_the_rules_of_labels_and_margins():
 
 
 def made_up(**means):
-    """Outcomes of 40 splits: accuracies around given means, other rows at 60; labels 77 % right."""
+    """Return outcomes of 40 splits around the given means, by default 60; 77 % correct labels."""
     rng = np.random.default_rng(0)
     rows = {SFFS: 60, SSELECT: 60, HYBRID: 60, SEED: 60, ORACLE: 60, RANDOM: 50, ALL: 55} | means
     return [
@@ -228,7 +226,7 @@ def test_judgements_follow_the_numbers():
     alike, ahead, far_ahead = made_up(), made_up(**{HYBRID: 65}), made_up(**{HYBRID: 75})
     assert hybrid.table_2_judgement("Leukemia", alike).verdict is FAILS
     assert hybrid.table_2_judgement("Leukemia", ahead).verdict is HOLDS
-    assert "So it is ahead" in hybrid.table_2_judgement("Leukemia", ahead).why
+    assert "It leads." in hybrid.table_2_judgement("Leukemia", ahead).why
     assert hybrid.gain_judgement("Leukemia", ahead).verdict is FAILS
     assert hybrid.gain_judgement("Leukemia", far_ahead).verdict is HOLDS
     assert hybrid.seed_judgement(alike).verdict is FAILS
@@ -261,7 +259,7 @@ def test_judgements_of_the_curves_follow_the_numbers():
     assert hybrid.distance_judgement(around(79, 2), around(72, 1)).verdict is HOLDS
 
 
-# ---- one split
+# One split
 
 
 def test_the_samples_are_divided():
@@ -311,7 +309,7 @@ def test_columns_that_are_constant_on_the_labelled_are_left_out():
     y = np.array([0, 1, 0, 1])
     both = hybrid.accuracies([np.array([0, 1])], (X[:2], y[:2]), (X[2:], y[2:]))
     assert_array_equal(both, [100, 100, 100])
-    # With nothing to go by, the more frequent label; of two equally frequent, the first.
+    # Without usable columns, the more frequent label is predicted; the first in a tie.
     assert_array_equal(
         hybrid.accuracies([np.array([1])], (X[:2], y[:2]), (X[2:], y[2:])), [50, 50, 50]
     )
@@ -383,10 +381,10 @@ def test_margins_by_hand():
     assert_allclose(hybrid.margin_gain(line, codes, np.array([2, 4])), 0.5 - 1 / 3)
 
 
-# ---- the whole
+# The whole experiment
 
 
-def test_every_statement_has_a_key_of_its_own():
+def test_every_statement_has_a_unique_key():
     keys = [statement.key for part in EXPERIMENT.parts for statement in part.statements]
     # Toy 3, printed 3, six data sets 2 each, inside 4, base 1, curves 5
     assert len(keys) == len(set(keys)) == 28
@@ -394,7 +392,7 @@ def test_every_statement_has_a_key_of_its_own():
     assert {f"gain-{title.lower()}" for title in TABLE_2} < set(keys)
 
 
-def test_without_data_it_says_so(monkeypatch, tmp_path):
+def test_missing_data_are_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path))
     found = perform(EXPERIMENT, Run(download=False, progress=False))
@@ -439,8 +437,8 @@ def test_all_parts_run(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.usefixtures("data_at_hand")
 def test_leukemia_is_as_found_before():
-    # Found before in 60 random splits, mean over the sizes, naive Bayes / nearest neighbour / support
-    # vector machine.
+    # Earlier results of 60 random splits, mean over the sizes: naive Bayes, 1-NN, support vector
+    # machine.
     before = {SEED: (73, 78, 79), SSELECT: (77, 83, 83), HYBRID: (78.5, 78, 78.5)}
     data = Run(download=False).load("leukemia")
     plan = Plan(8, 20, (5, 20), rows=(SEED, SSELECT, HYBRID, ORACLE))

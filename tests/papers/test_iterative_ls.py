@@ -1,4 +1,4 @@
-"""The paper on the iterative Laplacian score, run again."""
+"""Tests of the reproduction of the paper on the iterative Laplacian score."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ KEYS = [
 
 @dataclass(frozen=True)
 class RunOf(Run):
-    """A run on made-up tables; what is not among them is not at hand."""
+    """A run on artificial tables. All other data sets are unavailable."""
 
     names: tuple[str, ...] = ()
 
@@ -74,18 +74,18 @@ def gains(*pairs: tuple[float, float]) -> list[Estimate]:
     return [Estimate(*pair) for pair in pairs]
 
 
-# The experiment as a value
+# The experiment
 # --------------------------------------------------------------------------------------------------
 
 
-def test_every_claim_has_a_name_of_its_own():
+def test_every_claim_has_a_unique_name():
     statements = [statement for part in EXPERIMENT.parts for statement in part.statements]
     assert [statement.key for statement in statements] == KEYS
     assert all(statement.where and statement.text.endswith(".") for statement in statements)
     assert EXPERIMENT.paper == "iterative"
 
 
-def test_what_is_sent_to_other_processes_can_be_sent():
+def test_work_for_other_processes_can_be_pickled():
     for function in (
         iterative.measure_table,
         iterative.cross_validated_selection,
@@ -99,7 +99,7 @@ def test_what_is_sent_to_other_processes_can_be_sent():
     assert pickle.loads(pickle.dumps(UNIT)) == UNIT
 
 
-def test_without_data_nothing_but_the_noise_is_judged():
+def test_without_data_only_the_noise_study_is_judged():
     without = replace(
         EXPERIMENT,
         parts=tuple(part for part in EXPERIMENT.parts if part.statements[0].key != "noise"),
@@ -109,7 +109,7 @@ def test_without_data_nothing_but_the_noise_is_judged():
     why = {claim.key: claim.why for claim in found.claims}
     assert (
         why["fig-1-ls"]
-        == "only 0 of the 8 tables of UCI are at hand. Wine is left out: wine is on the moon."
+        == "only 0 of the 8 UCI data sets are available. Wine is left out: wine is on the moon."
     )
     assert why["fig-2"] == "orl is on the moon."
     assert "57 samples and 16 features" in why["parkinsons"]
@@ -140,18 +140,18 @@ def test_some_tables_suffice(one_thread):
             ALL,
         ]
         assert all(series.x == tuple(range(1, 13)) for series in figure.series)
-        # With all columns there is nothing to choose.
+        # With all columns, all methods are equal.
         assert_allclose([series.y[-1] for series in figure.series], figure.series[-1].y[-1])
     for table in found.tables[1:]:
         assert all(cell.paper is None for cell in table.cells), "the paper prints Table 1 only"
 
 
-# The tables of UCI
+# The UCI data sets
 # --------------------------------------------------------------------------------------------------
 
-# Found before: mean over 5 to 10 features, columns from 0 to 1, t = 1; LS, IterativeLS,
-# variance. It is met by ranking once on all rows and folding afterwards; ranked in each fold, LS on
-# Dermatology would be two percent lower.
+# Earlier results: mean over 5 to 10 features, columns scaled to [0, 1], t = 1; LS, IterativeLS,
+# variance. Columns are ranked once on all rows. With ranking in each fold, LS on Dermatology would
+# be two points lower.
 FOUND_BEFORE = {
     "wine": (96.2, 95.5, 94.0),
     "ionosphere": (83.8, 85.3, 85.2),
@@ -159,9 +159,9 @@ FOUND_BEFORE = {
     "dermatology": (74.7, 78.2, 78.5),
     "zoo": (91.4, 90.9, 79.7),
 }
-# Another assignment to folds moves an accuracy of so few samples (a deviation of 0.1 to 0.3
-# percent; of 1 on Breast cancer, whose accuracy is near that of chance); theirs and ours, three
-# deviations.
+# Other folds change the accuracies by a standard deviation of 0.1 to 0.3 points, and of 1 point on
+# Breast cancer, where the accuracy is near chance. The limit is three standard deviations of the
+# difference.
 TOLERANCE = {"wine": 1.0, "ionosphere": 1.2, "wpbc": 3.0, "dermatology": 1.5, "zoo": 1.0}
 
 
@@ -175,7 +175,7 @@ def real(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FOUND_BEFORE)
-def test_accuracies_are_what_was_found_before(name, one_thread):
+def test_accuracies_agree_with_earlier_results(name, one_thread):
     measured = iterative.measure_table(*real(name), Run().seeds(3, f"uci {name}"))
     for method, before in zip((LS, ITERATIVE, VARIANCE), FOUND_BEFORE[name], strict=True):
         ours = Estimate.of(iterative.over_sizes(measured.hits[method], iterative.FEW))
@@ -227,7 +227,7 @@ def test_nearest_hits_are_those_of_scikit_learn():
             assert_array_equal(hits, predicted == b)
 
 
-def test_of_equally_near_rows_the_first_counts():
+def test_the_first_of_equally_close_rows_counts():
     # 0.1 + 0.2 beside 0.3: the same distance from the origin in another order of the columns, but
     # not to the last bit.
     A = np.sqrt([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]])
@@ -274,7 +274,7 @@ def test_random_orders_are_joined_and_all_is_one_set():
     assert list(joined) == [LS, RANDOM]
 
 
-def test_links_to_the_own_class():
+def test_links_within_a_class():
     # Two groups of six on a line; one member of each bears the other's label. A good sample has
     # four of its five neighbours of its class, the odd one none.
     X = np.concatenate([np.arange(6.0), 100 + np.arange(6.0)])[:, None]
@@ -303,7 +303,7 @@ def test_gains_are_over_samples():
     [
         (gains(*[(2, 1)] * 9, (-2, 1)), Verdict.HOLDS),
         (gains(*[(2, 1)] * 8, *[(-2, 1)] * 2), Verdict.FAILS),
-        # What is within an error decides nothing
+        # Differences within one standard error do not count.
         (gains(*[(2, 1)] * 9, *[(-0.5, 1)] * 20), Verdict.HOLDS),
         (gains((2, 1), *[(0, 0)] * 20), Verdict.FAILS),  # but something must differ
         (gains(*[(0, 0)] * 5), Verdict.FAILS),
@@ -351,7 +351,7 @@ def test_rules_of_the_others():
     assert iterative.in_all_readings([Verdict.FAILS, Verdict.FAILS]) is Verdict.FAILS
 
 
-def test_a_claim_that_hangs_on_the_reading():
+def test_a_claim_that_depends_on_the_reading():
     good, bad = (
         {"Wine": Estimate(3, 1), "Zoo": Estimate(2, 1)},
         {"Wine": Estimate(-1, 1), "Zoo": Estimate(0, 1)},
@@ -364,8 +364,8 @@ def test_a_claim_that_hangs_on_the_reading():
         judged = iterative.few_features_claim(readings)
         assert judged.verdict is verdict
     mixed = iterative.few_features_claim({UNIT.name: good, RAW.name: bad})
-    assert "+2.5 ± 0.7 percent in the mean, ahead in 2 of 2" in mixed.why
-    assert f"{RAW.name} −0.5 ± 0.7 (no)" in mixed.why
+    assert "+2.5 ± 0.7 points on average (gains 2 of 2" in mixed.why
+    assert f"{RAW.name}: −0.5 ± 0.7 (no)" in mixed.why
 
 
 # Noise
@@ -397,7 +397,7 @@ def test_far_clusters_are_found_among_noise(one_thread):
 
 @pytest.fixture(scope="module")
 def faces() -> tuple[np.ndarray, np.ndarray]:
-    """Forty people with four images of twelve pixels, which differ between people by much."""
+    """Return four images of twelve pixels for forty people, with large differences."""
     rng = np.random.default_rng(0)
     y = np.repeat(np.arange(40), 4)
     return 200 * rng.random((40, 12))[y] + rng.random((160, 12)), y
@@ -429,8 +429,9 @@ def test_classification_of_clear_faces(faces, one_thread):
 
 
 def clusterings(difference: float) -> dict:
-    """Three repetitions for two numbers of people: IterativeLS so much better than LS, random
-    better than both.
+    """Return three repetitions for two numbers of people.
+
+    IterativeLS is better than LS by `difference`, and random pixels are better than both.
     """
     rng = np.random.default_rng(0)
     found = {}
@@ -475,4 +476,4 @@ def test_step_claim():
         )
     judged = iterative.steps_claim({5: runs}, (20, 50, 100, 200))
     assert judged.verdict is Verdict.CORRECTED
-    assert "step 1 beside LS, mean over all numbers of pixels: 5 images −5.0 ± 0.0" in judged.why
+    assert "Gain of d = 1 over LS: 5 images −5.0 ± 0.0" in judged.why

@@ -1,6 +1,4 @@
-"""Figures that others published or compute: MATLAB's documentation, scikit-learn, fast-select,
-esda, and identities.
-"""
+"""Comparisons with MATLAB's documentation, scikit-learn, fast-select and esda, and identities."""
 
 from __future__ import annotations
 
@@ -25,11 +23,11 @@ def best_first(values: np.ndarray) -> list[int]:
 
 
 def test_laplacian_score_of_iris_on_the_complete_graph():
-    """MATLAB documents the order 3 4 1 2 for weights exp(−d²) between all samples, and a dense
-    reference gives the four numbers.
+    """MATLAB documents the order 3 4 1 2 for weights exp(−d²) between all samples.
 
-    Those numbers count every sample as its own neighbour with weight exp(0) = 1. We do not: it
-    changes no energy, but adds 1 to every degree. With that put back, the numbers are the same.
+    A dense reference gives the four numbers. They count every sample as its own neighbour with
+    weight exp(0) = 1. We do not. This changes no energy but adds 1 to every degree. With this
+    correction the numbers agree.
     """
     ours = scores.laplacian_score(IRIS, n_neighbors=149, bandwidth=1.0)
     assert best_first(ours) == [3, 4, 1, 2]
@@ -42,9 +40,7 @@ def test_laplacian_score_of_iris_on_the_complete_graph():
 
 
 def test_relieff_of_iris():
-    """MATLAB documents these weights for k = 10; iris is full of ties, which they may break in
-    another way.
-    """
+    """MATLAB documents these weights for k = 10. It may break the many ties of Iris differently."""
     assert_allclose(
         scores.relieff_score(IRIS, SPECIES), [0.1399, 0.1226, 0.3590, 0.3754], atol=2e-4
     )
@@ -106,9 +102,7 @@ def test_semi_supervised_score_without_labels_is_the_laplacian_score():
 
 
 def test_energy_is_gearys_c_but_for_its_normalisation():
-    """esda's C is (n − 1) Σ w (f_i − f_j)² / (2 Σ w · SS): our energy, over the unweighted
-    spread.
-    """
+    """esda's C is (n − 1) Σ w (f_i − f_j)² / (2 Σ w · SS), our energy over the plain spread."""
     from esda import Geary
     from libpysal.weights import WSP
 
@@ -132,7 +126,7 @@ def test_pearson_and_mutual_information_of_classes_equal_scikit_learn():
     assert_allclose(scores.mutual_information_score(X, classes), theirs, rtol=1e-7, atol=1e-9)
 
 
-def test_the_three_constant_pixels_of_digits_rank_last_whatever_is_known():
+def test_the_three_constant_pixels_of_digits_rank_last_with_any_supervision():
     X, y = load_digits(return_X_y=True)
     X, y = X[:400], y[:400]
     constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
@@ -144,15 +138,13 @@ def test_the_three_constant_pixels_of_digits_rank_last_whatever_is_known():
                 ranking = rank(X, known, redundancy=redundancy)
             assert set(ranking.order[-len(constant) :]) == set(constant)
             assert np.isnan(ranking.scores[constant]).all()
-            # Pixels that are constant where labels are known can still be chosen
+            # Pixels that are constant on the labelled samples can still be selected.
             if redundancy == "auto":
                 assert np.isnan(ranking.scores).sum() == len(constant)
 
 
 def test_constrained_laplacian_order_of_iris_for_every_number_of_neighbors():
-    """Benabdeslem and Hindawi report F3, F4, F1, F2 for k = 1 … 20 with the first labelled
-    samples; raw data, λ = 0.1.
-    """
+    """Benabdeslem and Hindawi report F3, F4, F1, F2 for k = 1 … 20 and λ = 0.1, unscaled."""
     labels = np.full(150, -1)
     for species, n in ((0, 4), (1, 3), (2, 3)):
         labels[np.flatnonzero(species == SPECIES)[:n]] = species

@@ -1,6 +1,4 @@
-"""The papers are reproduced as the documentation says: a quick run of all of them, and
-docs/reproduction.md.
-"""
+"""The documented results agree with a quick run, and the pages with the stored results."""
 
 from __future__ import annotations
 
@@ -32,13 +30,18 @@ KEYS = {
     "figures": list,
     "claims": list,
     "seconds": float,
+    "introduction": str,
+    "notes": list,
+    "summary": list,
 }
 NUMBER = (int, float, type(None))
+# Most words of a page outside its tables; a page has as many claims as the paper
+LONGEST_PAGES = {"sls": 2800, "cls": 3300, "hybrid": 2500, "wls": 2200, "iterative": 1800}
 
 
 @pytest.fixture(scope="module")
 def quick() -> dict:
-    """What ``graphsieve reproduce all --quick --json`` prints; a minute or two."""
+    """Return the output of ``graphsieve reproduce all --quick --json``; takes minutes."""
     if not REAL_DATA.is_dir():
         pytest.skip("GRAPHSIEVE_DATA names no folder of real data sets")
     command = [
@@ -91,15 +94,29 @@ def test_results_have_the_promised_form(which, request):
         assert len({claim["key"] for claim in facts["claims"]}) == len(facts["claims"]) >= 3
         for claim in facts["claims"]:
             assert claim["verdict"] in set(Verdict)
-            assert len(claim["why"]) > 40
+            assert len(claim["why"]) > 30
             assert "nan" not in claim["why"].lower().split()
 
 
-def test_the_page_is_what_the_results_say():
-    """docs/reproduction.md is made of docs/reproduction.json, which holds a full run."""
+def test_the_pages_are_rendered_from_the_results():
+    """docs/reproduction.md and docs/papers are made from docs/reproduction.json, a full run."""
     assert {facts["depth"] for facts in DOCUMENTED["papers"]} == {"full"}
-    page = as_markdown(DOCUMENTED["papers"], command="graphsieve reproduce all --full")
-    assert (DOCS / "reproduction.md").read_text(encoding="utf-8") == page
+    pages = as_markdown(DOCUMENTED["papers"], command="graphsieve reproduce all --full")
+    assert set(pages) == {"reproduction.md", *(f"papers/{name}.md" for name in EXPERIMENTS)}
+    for name, page in pages.items():
+        assert (DOCS / name).read_text(encoding="utf-8") == page
+
+
+def prose_words(page: str) -> int:
+    """Count the words outside tables. Symbols such as ± and % are no words."""
+    lines = [line for line in page.splitlines() if not line.startswith("|")]
+    return sum(any(map(str.isalnum, word)) for line in lines for word in line.split())
+
+
+def test_the_pages_are_short():
+    assert len((DOCS / "reproduction.md").read_text(encoding="utf-8").split()) < 1500
+    for name, most in LONGEST_PAGES.items():
+        assert prose_words((DOCS / "papers" / f"{name}.md").read_text(encoding="utf-8")) <= most
 
 
 def cells(results: dict) -> Iterator[tuple[tuple[str, ...], dict]]:
@@ -113,7 +130,7 @@ def cells(results: dict) -> Iterator[tuple[tuple[str, ...], dict]]:
 
 
 def test_the_documented_claims_are_those_of_the_code():
-    """Statements and the papers' numbers are the same: a change of either needs a new full run."""
+    """A change of the statements or of the text of a paper needs a new full run."""
     for facts in DOCUMENTED["papers"]:
         stated = [
             statement for part in EXPERIMENTS[facts["paper"]].parts for statement in part.statements
@@ -121,13 +138,15 @@ def test_the_documented_claims_are_those_of_the_code():
         assert [(claim["key"], claim["where"], claim["text"]) for claim in facts["claims"]] == [
             (statement.key, statement.where, statement.text) for statement in stated
         ]
+        for name in ("title", "reference", "introduction"):
+            assert facts[name] == getattr(EXPERIMENTS[facts["paper"]], name)
+        for name in ("notes", "summary"):
+            assert tuple(facts[name]) == getattr(EXPERIMENTS[facts["paper"]], name)
 
 
 @pytest.mark.slow
 def test_the_documented_numbers_are_those_of_the_code(quick):
-    """A quick run differs from the documented full one by chance alone; where nothing is random,
-    not at all.
-    """
+    """A quick run differs from the documented full run only by chance."""
     documented = dict(cells(DOCUMENTED))
     compared = 0
     for key, cell in cells(quick):
@@ -138,8 +157,8 @@ def test_the_documented_numbers_are_those_of_the_code(quick):
         if cell["ours"] is None or other["ours"] is None:
             assert cell["ours"] == other["ours"], key
         elif cell["standard_error"] is not None and other["standard_error"] is not None:
-            # Some errors are estimated from few repetitions and the cells are many, hence five of
-            # them.
+            # There are many cells, and some errors come from few repetitions. Hence the limit is
+            # five standard errors.
             allowed = 5 * hypot(cell["standard_error"], other["standard_error"])
             assert cell["ours"] == pytest.approx(
                 other["ours"], abs=max(allowed, 1e-4 * abs(other["ours"]))
@@ -168,7 +187,7 @@ KNOWN_TO_REPRODUCE = {
 
 
 @pytest.mark.slow
-def test_what_is_known_to_reproduce_does(quick):
+def test_known_verdicts_are_reproduced(quick):
     verdicts = {
         (facts["paper"], claim["key"]): claim["verdict"]
         for facts in quick["papers"]
@@ -178,7 +197,7 @@ def test_what_is_known_to_reproduce_does(quick):
 
 
 def found(quick: dict, paper: str, label: str, title: str) -> dict[tuple[str, str], dict]:
-    """The cells of the one table so called, by row and column."""
+    """Return the cells of one table by row and column."""
     chosen = {
         key: cell for key, cell in cells(quick) if key[:2] == (paper, label) and title in key[2]
     }
@@ -188,9 +207,7 @@ def found(quick: dict, paper: str, label: str, title: str) -> dict[tuple[str, st
 
 @pytest.mark.slow
 def test_orders_on_iris_and_the_toy_are_exact(quick):
-    """As the papers print them: petal length, petal width, sepal length, sepal width; feature 4
-    alone.
-    """
+    """The orders are as printed: petals before sepals on Iris, feature 4 on the toy example."""
     orders = found(quick, "cls", "Sec. 5.2", "order")
     assert orders["any k", "variance"]["ours"] == 3142
     for k in range(1, 21):
@@ -199,7 +216,7 @@ def test_orders_on_iris_and_the_toy_are_exact(quick):
             assert orders[f"k = {k}", "LS, neighbours by angle"]["ours"] == (
                 4312 if k < 15 else 3412
             )
-    toy = found(quick, "hybrid", "Figure 1", "toy")
+    toy = found(quick, "hybrid", "Figure 1", "Toy")
     ends = [row for row, _ in toy if "IG" in row]
     assert ends
     for row in ends:
@@ -208,7 +225,7 @@ def test_orders_on_iris_and_the_toy_are_exact(quick):
 
 @pytest.mark.slow
 def test_sls_table_1_is_within_three_standard_errors(quick):
-    """Of the paper's cells, which are of 1,000 data sets and rounded to whole per cent."""
+    """The paper's cells are from 1,000 data sets and rounded to integers."""
     table = found(quick, "sls", "Table 1", "of the irrelevant")
     printed = {"correlation": (100, 25, 32), "SLS": (100, 93, 100)}
     for row, numbers in printed.items():

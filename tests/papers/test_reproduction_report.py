@@ -1,6 +1,4 @@
-"""What became of the papers' claims, as text, Markdown and a page; and the command that shows
-it.
-"""
+"""Results of the papers as text, Markdown and HTML, and the command that shows them."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ HOSTILE = '<script>alert(1)</script> | **a_b** & "q" `x`'
 
 
 def found(text: str = "It works.", **changes) -> dict:
-    """A small reproduction as facts."""
+    """Return a small reproduction as plain values."""
     cells = (
         Cell("A", "left", 95.0, 94.25, 0.5),
         Cell("A", "right", None, 90.0),
@@ -72,6 +70,9 @@ def found(text: str = "It works.", **changes) -> dict:
             Claim(f"claim-{i}", "Table 1", text, verdict, text) for i, verdict in enumerate(Verdict)
         ),
         seconds=1.5,
+        introduction=text,
+        notes=(text, text),
+        summary=(text,),
     )
     return {**whole.facts(), **changes}
 
@@ -88,7 +89,7 @@ def test_numbers_stand_side_by_side_in_every_form():
     facts = [found()]
     text, markdown, page = (
         as_text(facts),
-        as_markdown(facts, command="c"),
+        "".join(as_markdown(facts, command="c").values()),
         as_page(facts, command="c"),
     )
     assert re.search(r"A +95\.0 \| 94\.2 ± 0\.5 +– \| 90\.0\n", text)
@@ -96,7 +97,8 @@ def test_numbers_stand_side_by_side_in_every_form():
     assert "<small>95.0</small> 94.2 ± 0.5" in page
     for form in (text, markdown, page):
         assert (
-            "4 claims: 1 holds, 1 holds with a correction, 1 does not hold, 1 without data." in form
+            "4 claims: 1 holds, 1 holds with a correction, 1 does not hold, 1 without data."
+            in " ".join(form.split())
         )
         for verdict in Verdict:
             assert verdict.value in form
@@ -150,18 +152,57 @@ def test_wide_tables_are_folded():
     assert all(f"column {i}" in text for i in range(40))
 
 
-def test_words_of_the_data_are_never_markup():
+def test_text_in_results_is_never_markup():
     page = as_page([found(HOSTILE)], command=HOSTILE)
     assert "<script" not in page
-    markdown = as_markdown([found(HOSTILE)], command="c")
-    assert "<script" not in markdown.replace("\\<", "")
-    for line in markdown.splitlines():
-        if line.startswith("| wls |"):
-            assert len(re.findall(r"(?<!\\)\|", line)) == 5  # four columns, whatever is in them
+    pages = as_markdown([found(HOSTILE)], command="c")
+    assert list(pages) == ["reproduction.md", "papers/wls.md"]
+    for markdown in pages.values():
+        assert "<script" not in markdown.replace("\\<", "")
+    for line in pages["papers/wls.md"].splitlines():
+        if line.startswith(("| A |", "| B |")):
+            assert len(re.findall(r"(?<!\\)\|", line)) in (3, 4)  # one or two columns
+
+
+def test_markdown_is_wrapped_and_its_tables_are_narrow():
+    cells = {
+        rows: [
+            vars(Cell(f"row {row}", f"column {column}", None, float(column)))
+            for row in range(rows)
+            for column in range(8)
+        ]
+        for rows in (3, 9)
+    }
+    tables = [
+        {"label": "T", "title": "t", "unit": "", "note": "", "cells": some}
+        for some in cells.values()
+    ]
+    text = "A sentence that ends with 1. " * 20 + "- and - " * 40
+    pages = as_markdown([found(text, tables=tables)], command="c")
+    for page in pages.values():
+        for line in page.splitlines():
+            if line.startswith("|"):
+                assert line.count("|") <= 8  # seven columns
+            elif not line.startswith("#"):
+                assert len(line) <= 100
+                assert not re.match(r" *(- and|- -|1\. A)", line)
+    page = pages["papers/wls.md"]
+    assert "| column 7 | 7 | 7 | 7 |" in page  # transposed
+    assert "| row 8 | 4 | 5 | 6 | 7 |" in page  # split
+
+
+def test_markdown_of_a_quick_run_has_no_main_findings():
+    with_findings, without = (
+        as_markdown([found("FOUND", summary=summary)], command="c")["reproduction.md"]
+        for summary in (["FOUND"], [])
+    )
+    assert "- FOUND" in with_findings
+    assert "FOUND" not in without
+    assert "| [wls](papers/wls.md) | 4 | 1 | 1 | 1 | 1 |" in without
 
 
 class Nesting(HTMLParser):
-    """Every element that is opened is closed, in order; ids are unique and links lead to them."""
+    """Checks that elements are closed in order, and collects ids and links."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +221,7 @@ class Nesting(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_well_formed_and_asks_for_nothing():
+def test_the_page_is_well_formed_and_loads_nothing():
     page = as_page([found(), found(paper="sls")], command="c")
     reader = Nesting()
     reader.feed(page)
@@ -192,18 +233,15 @@ def test_the_page_is_well_formed_and_asks_for_nothing():
 
 
 def test_a_curve_goes_through_its_points():
-    """The drawing is 1000 by 1000: the first point lies at the left edge, the last at the right
-    one.
-    """
+    """The drawing is 1000 by 1000, and the curve extends from the left to the right edge."""
     drawn = chart(found()["figures"][0])
     curves = re.findall(r'<path class="line (k\w+)[^"]*" d="M([^"]+)"', drawn)
     assert [look for look, _ in curves] == ["k0", "kr"]  # baselines are grey
     points = [[tuple(map(float, point.split())) for point in line.split("L")] for _, line in curves]
-    assert [len(line) for line in points] == [2, 2]  # the missing value is left out
+    assert [len(line) for line in points] == [2, 2]  # the missing value is omitted
     (x_first, y_first), (x_last, y_last) = points[0]
     assert (x_first, x_last) == (0, 1000)
-    # All values, with their errors, lie between 0.2 and 0.85, and 5 % of that is left free at
-    # either end.
+    # All values with their errors lie between 0.2 and 0.85. A margin of 5 % is added at both ends.
     low, high = 0.2 - 0.0325, 0.85 + 0.0325
     for y, at in ((0.5, y_first), (0.75, y_last)):
         assert at == pytest.approx(1000 - (y - low) / (high - low) * 1000, abs=0.51)
@@ -233,10 +271,8 @@ def test_a_file_may_have_a_long_name(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_who_may_read_a_file_is_up_to_the_user(tmp_path):
-    """As for any new file of the process, which a temporary one is not; and as before for one
-    that is replaced.
-    """
+def test_file_permissions_follow_the_umask(tmp_path):
+    """A new file has the usual permissions, and a replaced file keeps its own."""
     for mask in (0o077, 0o022):
         before = os.umask(mask)
         try:
@@ -280,19 +316,19 @@ def _has_no_data(run: Run) -> Findings:
     raise AssertionError
 
 
-def test_parts_are_put_together_and_missing_data_are_said(monkeypatch):
+def test_parts_are_combined_and_missing_data_are_reported(monkeypatch):
     monkeypatch.setattr("graphsieve.papers.experiment.load", _refuses)
     parts = (
         Part((Statement("a", "Table 1", "A."),), _finds),
         Part((Statement("b", "Table 2", "B."), Statement("c", "Table 3", "C.")), _has_no_data),
-        Part((Statement("d", "Fig. 1", "D."),), None, "Nobody has it."),
+        Part((Statement("d", "Fig. 1", "D."),), None, "The data are not public."),
     )
     result = perform(Experiment("x", "title", "reference", parts), Run(quick=False))
     assert [(claim.key, claim.verdict.value, claim.why) for claim in result.claims] == [
         ("a", "holds", "5 repetitions"),
-        ("b", "data not available", "not at hand"),
-        ("c", "data not available", "not at hand"),
-        ("d", "data not available", "Nobody has it."),
+        ("b", "data not available", "not available"),
+        ("c", "data not available", "not available"),
+        ("d", "data not available", "The data are not public."),
     ]
     assert result.depth == "full"
 
@@ -300,7 +336,7 @@ def test_parts_are_put_together_and_missing_data_are_said(monkeypatch):
 def _refuses(name: str, *, download: bool):
     from graphsieve.datasets import DataUnavailableError
 
-    raise DataUnavailableError("not at hand")
+    raise DataUnavailableError("not available")
 
 
 def _doubled(number: int) -> int:
@@ -331,7 +367,7 @@ def results(tmp_path):
 
 
 def test_the_command_shows_earlier_results(results, tmp_path, capsys):
-    page, markdown = tmp_path / "page.html", tmp_path / "page.md"
+    page = tmp_path / "page.html"
     assert (
         main(
             [
@@ -342,7 +378,7 @@ def test_the_command_shows_earlier_results(results, tmp_path, capsys):
                 "--page",
                 str(page),
                 "--markdown",
-                str(markdown),
+                str(tmp_path),
             ]
         )
         == 0
@@ -351,7 +387,9 @@ def test_the_command_shows_earlier_results(results, tmp_path, capsys):
     assert "Table 1" in out
     assert str(page) in err
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "graphsieve reproduce all --quick" in markdown.read_text(encoding="utf-8")
+    for name in ("reproduction.md", "papers/sls.md", "papers/wls.md"):
+        markdown = (tmp_path / name).read_text(encoding="utf-8")
+        assert "graphsieve reproduce all --quick" in markdown
     assert main(["reproduce", "sls", "--results", str(results), "--no-page", "--json"]) == 0
     assert [facts["paper"] for facts in json.loads(capsys.readouterr().out)["papers"]] == ["sls"]
 
@@ -373,15 +411,16 @@ def test_nothing_is_overwritten_unless_asked(results, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("no json", "does not hold what graphsieve reproduce --json prints"),
+        ("no json", "is not the output of graphsieve reproduce --json"),
         ('{"schema": 99, "papers": []}', "has results of version 99"),
         (f'{{"schema": {SCHEMA}, "papers": []}}', "has no results of all"),
-        (f'{{"schema": {SCHEMA}, "papers": [{{"paper": "x"}}]}}', "does not hold what"),
-        (f'{{"schema": {SCHEMA}, "papers": [3]}}', "does not hold what"),
-        (json.dumps({"schema": SCHEMA, "papers": [found(seconds="long")]}), "does not hold what"),
-        (json.dumps({"schema": SCHEMA, "papers": [found(paper=5)]}), "does not hold what"),
-        ("[]", "does not hold what"),
-        ("[" * 100_000, "does not hold what"),
+        (f'{{"schema": {SCHEMA}, "papers": [{{"paper": "x"}}]}}', "is not the output of"),
+        (f'{{"schema": {SCHEMA}, "papers": [3]}}', "is not the output of"),
+        (json.dumps({"schema": SCHEMA, "papers": [found(seconds="long")]}), "is not the output of"),
+        (json.dumps({"schema": SCHEMA, "papers": [found(paper=5)]}), "is not the output of"),
+        (json.dumps({"schema": SCHEMA, "papers": [found(paper="../x")]}), "is not the output of"),
+        ("[]", "is not the output of"),
+        ("[" * 100_000, "is not the output of"),
     ],
 )
 def test_odd_results_are_refused_in_one_sentence(content, message, tmp_path, capsys):
@@ -397,10 +436,10 @@ def test_odd_results_are_refused_in_one_sentence(content, message, tmp_path, cap
 @pytest.mark.parametrize("option", [["--seed", "0"], ["--jobs", "2"], ["--no-download"]])
 def test_options_of_a_run_are_refused_where_nothing_runs(option, results, capsys):
     assert main(["reproduce", "all", "--results", str(results), "--no-page", *option]) == 3
-    assert f"{option[0]} means nothing" in capsys.readouterr().err
+    assert f"{option[0]} has no effect" in capsys.readouterr().err
 
 
-def test_missing_results_and_folders_are_said(results, tmp_path, capsys):
+def test_missing_results_and_folders_are_reported(results, tmp_path, capsys):
     assert main(["reproduce", "all", "--results", str(tmp_path / "none.json"), "--no-page"]) == 3
     assert "cannot be read: No such file or directory." in capsys.readouterr().err
     for target, message in (
@@ -409,10 +448,19 @@ def test_missing_results_and_folders_are_said(results, tmp_path, capsys):
     ):
         assert main(["reproduce", "all", "--results", str(results), "--page", str(target)]) == 4
         assert message in capsys.readouterr().err
+    (tmp_path / "papers").write_text("a file", encoding="utf-8")
+    for target, message in (
+        ("", "needs the name of a folder"),
+        (str(results), "is no folder"),
+        (str(tmp_path), "cannot be created: File exists"),
+    ):
+        command = ["reproduce", "all", "--results", str(results), "--no-page"]
+        assert main([*command, "--markdown", target]) == 4
+        assert message in capsys.readouterr().err
 
 
 def test_two_outputs_need_two_files(results, tmp_path, capsys):
-    page = str(tmp_path / "page")
+    page = str(tmp_path / "reproduction.md")
     assert (
         main(
             [
@@ -423,7 +471,7 @@ def test_two_outputs_need_two_files(results, tmp_path, capsys):
                 "--page",
                 page,
                 "--markdown",
-                f"{tmp_path}/./page",
+                f"{tmp_path}/.",
             ]
         )
         == 4
@@ -478,8 +526,8 @@ def test_what_ends_a_run_early_is_one_line_and_leaves_no_page(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
-def test_output_that_cannot_be_written_is_said(results):
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+def test_output_that_cannot_be_written_is_reported(results):
     command = [
         sys.executable,
         "-m",
@@ -529,7 +577,7 @@ def test_output_has_letters_for_everything(results):
     [
         [],
         ["reproduce"],
-        ["reproduce", "nobody"],
+        ["reproduce", "unknown"],
         ["reproduce", "all", "--quick", "--full"],
         ["reproduce", "all", "--jobs", "x"],
         ["reproduce", "all", "--jobs", "0"],

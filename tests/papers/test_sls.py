@@ -1,4 +1,4 @@
-"""The paper on the supervised and semi-supervised Laplacian score, run again."""
+"""Tests of the reproduction of the paper on the supervised Laplacian scores."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ from lookalikes import REAL_DATA
 # Table 1
 # --------------------------------------------------------------------------------------------------
 
-# What Found before found, per cent; the printed counts are those of the irrelevant features,
-# or of all.
+# Earlier results in per cent; the printed counts are those of the irrelevant features, or of all.
 FOUND_BEFORE = {
     False: {"correlation": (100, 27, 35), "SLS": (100, 93, 100)},
     True: {"correlation": (100, 41, 47), "SLS": (100, 96, 100)},
@@ -45,7 +44,7 @@ FOUND_BEFORE = {
 
 @pytest.fixture(scope="module")
 def first_ranked() -> dict:
-    """By problem: outcomes of 150 data sets; mutual information is slow and goes along for 12."""
+    """Return the outcomes of 150 data sets by problem; of 12 for mutual information, which is slow."""
     rows, many = ("correlation", "SLS"), 150
     found = {}
     for problem in PROBLEMS:
@@ -68,7 +67,7 @@ def test_table_1_reproduces_with_the_printed_counts_as_irrelevant_features(first
 
 
 @pytest.mark.parametrize("printed", [False, True])
-def test_table_1_is_what_was_found_before(first_ranked, printed):
+def test_table_1_agrees_with_earlier_results(first_ranked, printed):
     for row, numbers in FOUND_BEFORE[printed].items():
         for problem, number in zip(PROBLEMS, numbers, strict=True):
             cell = share(first_ranked[problem][row, printed])
@@ -86,9 +85,7 @@ def test_the_counts_as_printed_do_not_reproduce(first_ranked):
 
 
 def test_correlation_outcomes_are_those_of_plain_numpy():
-    """Both readings, the smaller problem made by leaving columns out before anything is
-    computed.
-    """
+    """Test both readings. Here the smaller problem omits columns before the computation."""
     seeds = np.random.SeedSequence(9).spawn(30)
     found = sls.relevant_first("Y2", seeds, ("correlation",))
     for printed, width in ((False, 12), (True, 8)):
@@ -103,7 +100,7 @@ def test_correlation_outcomes_are_those_of_plain_numpy():
         assert 0 < sum(expected) < 30
 
 
-def test_a_share_agrees_unless_a_test_at_three_standard_errors_tells_it_apart():
+def test_a_share_agrees_unless_a_test_at_three_standard_errors_rejects_it():
     # 300 and 250 of 1000: pooled 0.275, standard error √(0.275 · 0.725 · 2/1000) = 2.0 points, so 5
     # points agree, 7 do not.
     assert Share(300, 1000).agrees(25, 1000)
@@ -122,9 +119,7 @@ def test_a_share_agrees_unless_a_test_at_three_standard_errors_tells_it_apart():
 
 
 def made_up(numbers: dict[str, tuple[float, float, float]], trials: int = 1000) -> dict:
-    """Shares by row and problem; MI has the same with both numbers of neighbours unless it is
-    named in full.
-    """
+    """Return shares by row and problem. "MI" stands for both numbers of neighbours."""
     rows = {row: numbers.get(row, numbers.get(row.partition(",")[0])) for row in ROWS}
     return {
         (row, problem): Share(round(value * trials / 100), trials)
@@ -142,7 +137,7 @@ def test_the_verdict_on_table_1_follows_the_cells():
     assert sls.judge_table_1(irrelevant=other, printed=paper).verdict == Verdict.HOLDS
     corrected = sls.judge_table_1(irrelevant=paper, printed=other)
     assert corrected.verdict == Verdict.CORRECTED
-    assert "correlation, on Y2 (41 %)" in corrected.why
+    assert "correlation on Y2 (41 %)" in corrected.why
     assert "irrelevant" in corrected.why
     assert sls.judge_table_1(irrelevant=other, printed=other).verdict == Verdict.FAILS
     one_number = made_up({**AS_IN_THE_PAPER, "MI, 3 neighbours": (95, 97, 100)})
@@ -191,7 +186,7 @@ def difference(
     [
         # The interval of 50 folds reaches 2.01 standard errors.
         (-2.5, "better", True, True),
-        # The paper's repetitions would have shown it; a short run need not
+        # A full run must show the difference, a quick run need not.
         (-1.5, "better", False, True),
         (0.5, "better", False, False),
         (3.0, "better", False, False),
@@ -221,19 +216,15 @@ def test_few_folds_have_a_wider_interval():
 def test_a_claim_holds_if_all_its_differences_do():
     good, bad = difference(-5.0), difference(5.0)
     holds = sls.judge(
-        [good, difference(1.0, "comparable")], quick=False, if_not="REASON.", then=("", "CAVEAT.")
+        [good, difference(1.0, "comparable")], quick=False, if_not="REASON.", then="OTHERS."
     )
     assert holds.verdict == Verdict.HOLDS
-    assert (
-        "SSLS: 5.0 % below SLS (standard error 1.0; lower at 3 of 8 points), as claimed."
-        in holds.why
-    )
+    assert "SSLS: 5.0 ± 1.0 % below SLS (3/8), better." in holds.why
     assert "REASON" not in holds.why
-    assert holds.why.endswith("comparable. CAVEAT.")
-    fails = sls.judge([good, bad], quick=False, if_not="REASON.", then=("CAVEAT.",))
+    assert holds.why.endswith("comparable. OTHERS.")
+    fails = sls.judge([good, bad], quick=False, if_not="REASON.", then="")
     assert fails.verdict == Verdict.FAILS
-    assert "5.0 % above SLS" in fails.why
-    assert fails.why.endswith("against the claim. REASON. CAVEAT.")
+    assert fails.why.endswith("5.0 ± 1.0 % above SLS (3/8), worse. REASON.")
 
 
 def test_why_random_columns_may_win():
@@ -243,7 +234,7 @@ def test_why_random_columns_may_win():
             for name, percent in zip(("correlation", "SLS", "MI"), percents, strict=True)
         ]
 
-    assert "neighbouring channels" in sls.why_random_wins(others(5, 4, 9), spectra=True)
+    assert "redundant neighbouring channels" in sls.why_random_wins(others(5, 4, 9), spectra=True)
     assert sls.why_random_wins(others(5, 4, 9), spectra=False) == ""
     assert "mislead SSLS" in sls.why_random_wins(others(-5, -4, -9), spectra=True)
     assert sls.why_random_wins(others(-5, 4, -9), spectra=True) == ""
@@ -253,15 +244,15 @@ def test_why_random_columns_may_win():
     ("found", "quick", "words"),
     [
         (difference(-1.0), False, "no clear gain"),
-        (difference(-1.0), True, "as claimed, though too little to tell"),
-        (difference(1.0), True, "against the claim, though too little to tell"),
-        (difference(5.0, "comparable"), True, "more than the 2 %"),
-        (difference(5.0, "not worse"), True, "worse by more than 2 %"),
-        (difference(-5.0, "not worse"), True, "which is not worse"),
+        (difference(-1.0), True, "better, but not significant"),
+        (difference(1.0), True, "worse, but not significant"),
+        (difference(5.0, "comparable"), True, "not comparable."),
+        (difference(5.0, "not worse"), True, "), worse."),
+        (difference(-5.0, "not worse"), True, "), not worse."),
     ],
 )
 def test_the_words_fit_the_verdict(found, quick, words):
-    assert words in sls.told(found, quick=quick)
+    assert words in sls.sentence(found, quick=quick)
 
 
 def test_a_difference_by_hand():
@@ -286,7 +277,7 @@ def test_a_difference_by_hand():
     assert (both.lower, both.points) == (4, 4)
 
 
-def test_curves_of_one_method_are_told_apart_by_what_they_know():
+def test_curves_of_one_method_are_named_by_their_known_targets():
     assert sls.called([Curve("SSLS", 40)], [Curve("SSLS", 5)]) == "SSLS with 40 targets"
     assert sls.called([Curve("SSLS", 40)], [Curve("SLS", 5)]) == "SSLS"
     assert Curve("SSLS", 10, (("label_weight", 1000.0),)).name == "SSLS, C = 1000"
@@ -365,7 +356,7 @@ def test_errors_of_a_fold_are_those_of_plain_scikit_learn():
     np.testing.assert_allclose(found[1], [error(list(range(8)))] * 2)
 
 
-# The whole
+# The whole experiment
 # --------------------------------------------------------------------------------------------------
 
 ON_REAL_DATA = Experiment(
@@ -374,7 +365,7 @@ ON_REAL_DATA = Experiment(
 
 
 def stand_in(name: str, *, download: bool = True) -> Dataset:
-    """Small made-up data in the form of each real set."""
+    """Return small artificial data in the form of each real data set."""
     X, y = regression(40, 4 if name == "pollen" else 30, seed=len(name))
     extras = (
         {"y_all": np.stack([y[::-1], y], axis=1), "y_all_names": np.array(["fat", "sucrose"])}
@@ -413,7 +404,7 @@ def test_every_statement_is_unique_and_judged(reproduction):
     assert missing == {"fig-2", "fig-3", "fig-10", "fig-4", "fig-7"}
 
 
-def test_stand_ins_are_called_so(reproduction):
+def test_stand_ins_are_marked(reproduction):
     marked = [
         claim
         for claim in reproduction.claims
@@ -421,7 +412,8 @@ def test_stand_ins_are_called_so(reproduction):
     ]
     assert len(marked) >= 10
     for claim in marked:
-        assert claim.why.endswith(("not on Orange Juice.", "not on Nitrogen.")), claim.key
+        assert claim.text.startswith("Stand-in"), claim.key
+    assert any("apply to the stand-ins, not to the paper's data" in note for note in sls.NOTES)
     for title in [figure.title for figure in reproduction.figures] + [
         table.title for table in reproduction.tables
     ]:
@@ -458,7 +450,7 @@ def test_results_survive_json(reproduction):
     assert from_facts(facts).facts() == facts
 
 
-def test_without_data_the_claims_say_so(monkeypatch):
+def test_missing_data_are_reported(monkeypatch):
     def nothing(name, *, download=True):
         raise DataUnavailableError(f"{name} is not at hand.")
 
@@ -484,15 +476,15 @@ def real_pollen():
 
 @pytest.fixture(scope="module")
 def pollen():
-    """A stand-in."""
+    """Return the findings on artificial data instead of Pollen."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "load", lookalikes.load_stand_in)
         return sls.examined(sls.POLLEN, Run(progress=False, download=False))
 
 
 @pytest.mark.slow
-def test_pollen_is_as_found_before(real_pollen):
-    """Found before: SSLS beats SLS, MI and the correlation; C and k hardly matter."""
+def test_pollen_agrees_with_earlier_results(real_pollen):
+    """Earlier result: SSLS beats SLS, MI and correlation, and C and k hardly matter."""
     for key in ("fig-6-sls", "fig-6-mi", "fig-6-correlation", "pollen-weight", "pollen-neighbors"):
         found = real_pollen.judgements[key]
         assert found.verdict == Verdict.HOLDS, found.why

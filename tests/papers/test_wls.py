@@ -1,4 +1,4 @@
-"""The paper on imprecise labels, run again."""
+"""Tests of the reproduction of the paper on imprecise labels."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ REPETITIONS = 500
 # Tables
 # --------------------------------------------------------------------------------------------------
 
-# What Found before found in 2,000 repetitions: WLS, y^max and y^error at the four doubts of
-# the table; of Y5 only WLS.
+# Earlier results of 2,000 repetitions: WLS, y^max and y^error at the four doubts of the table; for
+# Y5 only WLS.
 FOUND_BEFORE = {
     "spheres": ((99.7, 98.7, 97.0, 92.6), (98.5, 96.0, 91.8, 84.5), (97.1, 93.6, 88.2, 82.5)),
     "squares": ((100, 99.7, 98.7, 94.3), (99.6, 98.1, 92.5, 82.5), (99.0, 96.2, 90.9, 81.5)),
@@ -76,19 +76,19 @@ def test_tables_1_to_4_agree_with_the_paper(measured, problem):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
-def test_tables_are_what_was_found_before(measured, problem):
+def test_tables_agree_with_earlier_results(measured, problem):
     found = measured[problem.name].found
     for strategy, row in enumerate(FOUND_BEFORE[problem.name]):
         for place, before in enumerate(row):
             values = found[:, place, strategy]
-            # Of one repetition, by our deviation or, near 100 %, where that rests on a miss or two,
-            # by counting features.
+            # Standard deviation of one repetition. Near 100 %, where ours is based on a few misses,
+            # the binomial one is used.
             middle = (values.mean() + before) / 200
             deviation = max(
                 values.std(ddof=1), 100 * np.sqrt(middle * (1 - middle) / len(problem.relevant))
             )
             error = deviation * np.sqrt(1 / REPETITIONS + 1 / 2000)
-            # The figures there are rounded to a tenth.
+            # Earlier results are rounded to one decimal.
             assert abs(values.mean() - before) <= 3 * error + 0.05, (
                 STRATEGIES[strategy],
                 problem.doubts[place],
@@ -96,7 +96,7 @@ def test_tables_are_what_was_found_before(measured, problem):
 
 
 def test_table_5_is_out_of_reach(measured):
-    """f3 shifts no class mean, so that it is the best of six by luck: 4/5 + 1/5 · 1/6."""
+    """f3 shifts no class mean, so it is the best of six by chance: 4/5 + 1/5 · 1/6."""
     for name in (Y5.name, FRIEDMAN.name):
         truth = measured[name].at(0.25, TRUTH)
         assert abs(truth.mean() - 100 * (4 / 5 + 1 / 30)) <= 3 * standard_error(truth)
@@ -113,17 +113,15 @@ def test_table_4_holds_with_the_formula_corrected(measured):
     assert "does not depend on f2" in judged.why
 
 
-def test_printed_percentages_tell_how_many_features_were_counted():
-    """Multiples of 2/3, 1, 1, 1/2 and 2/5 in 50 data sets: 3, 2, 2, 4 and 5 features, which are
-    those of the problems.
-    """
+def test_printed_percentages_imply_the_number_of_counted_features():
+    """Multiples of 2/3, 1, 1, 1/2 and 2/5 in 50 data sets imply 3, 2, 2, 4 and 5 features."""
     assert [
         wls.features_counted(table) for table in (TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5)
     ] == [3, 2, 2, 4, 5]
     assert [len(problem.relevant) for problem in PROBLEMS] == [3, 2, 2, 4, 5]
 
 
-def test_problems_know_the_relevant_features():
+def test_problems_have_the_relevant_features():
     for problem in (*PROBLEMS, Y4_THREE, FRIEDMAN):
         data = problem.make(random_state=0)
         assert_array_equal(data.relevant, problem.relevant)
@@ -139,13 +137,13 @@ def test_the_claims_of_the_text_follow_from_the_same_numbers(measured):
     main = [measured[problem.name] for problem in PROBLEMS]
     assert wls.always_better(main, QUICK).verdict is Verdict.HOLDS
     # The circle at 0.25 and 0.30
-    assert "2 rows in which WLS is level" in wls.always_better(main, QUICK).why
+    assert "2 rows in which WLS does not lead" in wls.always_better(main, QUICK).why
     assert wls.gap_grows(main, QUICK).verdict is Verdict.HOLDS
     assert wls.error_worst(main, QUICK).verdict is Verdict.HOLDS
-    assert "Below 90 % by itself: Y5" in wls.ninety_percent(main, QUICK).why
+    assert "Below 90 % individually: Y5" in wls.ninety_percent(main, QUICK).why
     spheres = wls.gap_in_text(measured["spheres"], wls.SPHERES_GAPS)
     assert spheres.verdict is Verdict.CORRECTED
-    assert "7.33 at μ = 0.35 is a slip: the paper's own table has it at μ = 0.40" in spheres.why
+    assert "7.33 at μ = 0.35 is a misprint: the paper's table has it at μ = 0.40" in spheres.why
     assert wls.gap_in_text(measured["squares"], wls.SQUARES_GAPS).verdict is Verdict.HOLDS
 
 
@@ -154,7 +152,7 @@ def test_the_claims_of_the_text_follow_from_the_same_numbers(measured):
 
 
 def invented(problem, shift=0.0):
-    """50 repetitions whose means are the paper's cells and a shift; the truth is found by all."""
+    """Return 50 repetitions with the means of the paper plus a shift. True labels find all."""
     noise = np.resize([-5.0, 5.0], 50)
     found = np.full((50, len(problem.doubts), 5), 100.0)
     for place, row in enumerate(problem.printed.values()):
@@ -208,7 +206,7 @@ def test_verdicts_can_fail():
     assert wls.gap_in_text(turned[0], wls.SPHERES_GAPS).verdict is Verdict.FAILS
 
 
-def test_what_cannot_be_told_from_nothing_stands_only_in_a_quick_run():
+def test_undecided_claims_hold_only_in_a_quick_run():
     assert (
         wls.weigh(Estimate(2.1, 1.0), FULL)[0]
         is wls.weigh(Estimate(2.1, 1.0), QUICK)[0]
@@ -277,7 +275,7 @@ def test_the_five_kinds_of_labels():
     assert_array_equal(kinds[2].argmax(axis=1), expert.observed)
     assert_array_equal(kinds[TRUTH].argmax(axis=1), y)
     assert_allclose(kinds.sum(axis=2), 1)
-    # One label and its confidence: what is left goes to the two others in equal parts.
+    # One label with its confidence. The two other classes share the rest equally.
     for row, label in zip(kinds[3], expert.most_probable, strict=True):
         assert row.argmax() == label
         assert_allclose(np.sort(row)[:2], (1 - row.max()) / 2)
@@ -313,10 +311,8 @@ def test_folds_have_equal_shares_of_every_class():
 
 
 @pytest.mark.slow
-def test_features_are_chosen_without_the_held_out_rows():
-    """The first reading gives what an honest plain loop gives: order from the training rows,
-    then their nearest neighbour.
-    """
+def test_features_are_selected_without_the_held_out_rows():
+    """The first reading agrees with a plain loop: rank on the training rows, then apply 1-NN."""
     random = np.random.default_rng(8)
     y = np.repeat([0, 1, 2], 20)
     X = random.normal(size=(60, 5)) + y[:, None] * np.array([0.5, 0, 2, 0, 1])
@@ -357,7 +353,7 @@ def test_verdicts_on_the_figures_follow_the_curves():
     random = np.random.default_rng(0)
 
     def curves(lead_low, lead_high):
-        """WLS is ahead of both competitors by so much, at all sizes but the last."""
+        """Return curves in which WLS leads both competitors at all sizes but the last."""
         values = 80 + random.normal(scale=0.1, size=(50, 4, 2, 5, 30))
         values[:, :, 0, 0, :-1] += lead_low
         values[:, :, 1, 0, :-1] += lead_high
@@ -373,12 +369,12 @@ def test_verdicts_on_the_figures_follow_the_curves():
         assert judge(behind, FULL).verdict is Verdict.FAILS
 
 
-# The whole
+# The whole experiment
 # --------------------------------------------------------------------------------------------------
 
 
 class Brief(Run):
-    """A run of a few repetitions, to see that all parts fit together."""
+    """A run of a few repetitions, which checks that all parts work together."""
 
     def repetitions(self, *, quick: int, full: int) -> int:
         return min(quick, 6)
@@ -441,10 +437,10 @@ def test_batches_can_go_to_other_processes():
     )
 
 
-def test_without_the_data_the_figures_say_so(monkeypatch, tmp_path):
+def test_missing_data_are_reported(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAPHSIEVE_DATA", str(tmp_path))
     monkeypatch.setenv("GRAPHSIEVE_CACHE", str(tmp_path))
     found = perform(EXPERIMENT, Brief(download=False))
     missing = {claim.key for claim in found.claims if claim.verdict is Verdict.NO_DATA}
-    # Scikit-learn brings Iris along
+    # Iris is part of scikit-learn.
     assert missing == {"fig-3", "fig-3-doubt", "fig-4", "fig-4-best"}

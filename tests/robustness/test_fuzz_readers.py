@@ -197,9 +197,7 @@ def test_results_with_a_number_beyond_the_largest_float(tmp_path):
     )
     assert n_spoilt == 1
     path.write_text(spoilt)
-    refused(
-        lambda: read_results(path, "all"), "does not hold what graphsieve reproduce --json prints"
-    )
+    refused(lambda: read_results(path, "all"), "is not the output of graphsieve reproduce --json")
 
 
 def test_names_of_columns_that_a_few_bytes_stand_for_count_too():

@@ -289,7 +289,11 @@ def _add_reproduce(commands: Any) -> Parser:
         help=f"HTML page to write (default: {REPRODUCTION_PAGE})",
     )
     page.add_argument("--no-page", action="store_true", help="do not write an HTML page")
-    command.add_argument("--markdown", metavar="FILE", help="also write the results as Markdown")
+    command.add_argument(
+        "--markdown",
+        metavar="FOLDER",
+        help="also write Markdown pages: a summary, and a page per paper in the subfolder papers",
+    )
     command.add_argument("--force", action="store_true", help="overwrite existing files")
     command.add_argument(
         "--jobs", type=at_least(1), metavar="N", help="number of processes (default: one per core)"

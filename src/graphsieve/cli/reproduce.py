@@ -1,4 +1,4 @@
-"""``graphsieve reproduce``: the papers' experiments run again."""
+"""``graphsieve reproduce``: run the papers' experiments again."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ from pathlib import Path
 from typing import Any
 
 from graphsieve._base.errors import InputError
+from graphsieve.cli.arguments import PAPERS
+from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show, write
 from graphsieve.cli.notes import note
-from graphsieve.cli.outputs import check_outputs, output_file, show, write
 
-LONGEST_RESULTS = 2**26  # bytes; those of all papers take less than one million
+LONGEST_RESULTS = 2**26  # bytes; the results of all papers have less than one million
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run or read the experiments, print what they found, and write the page with the figures."""
+    """Run the experiments or read earlier results, print them, and write the pages."""
     from graphsieve.papers.output.html_page import as_page
     from graphsieve.papers.output.markdown import as_markdown
     from graphsieve.papers.output.plain_text import as_text
     from graphsieve.papers.results import SCHEMA
 
     page = None if options.no_page else output_file(options.page)
-    markdown = None if options.markdown is None else output_file(options.markdown)
-    outputs = [path for path in (page, markdown) if path is not None]
+    pages = [] if page is None else [page]
     inputs = [] if options.results is None else [options.results]
-    check_outputs(outputs, force=options.force, inputs=inputs)  # not after minutes of work
+    # Outputs are checked here, because the experiments may take minutes.
+    check_outputs(pages, force=options.force, inputs=inputs)
+    if options.markdown is not None:
+        if not options.markdown:
+            raise OutputError("--markdown needs the name of a folder; name one.")
+        folder = Path(options.markdown)
+        _make_folder(folder)
+        pages += [folder / name for name in _markdown_names(options.paper)]
+        check_outputs(pages, force=options.force, inputs=inputs)
     if options.results is None:
         found = run_experiments(options)
     else:
@@ -33,16 +41,38 @@ def run(options: argparse.Namespace) -> None:
         found = _read_results(Path(options.results), options.paper)
     seed = f" --seed {found[0]['seed']}" if found[0]["seed"] else ""
     command = f"graphsieve reproduce {options.paper} --{found[0]['depth']}{seed}"
-    for path, render in ((page, as_page), (markdown, as_markdown)):
-        if path is not None:
-            write(path, render(found, command=command))
+    if page is not None:
+        write(page, as_page(found, command=command))
+    if options.markdown is not None:
+        for name, content in as_markdown(found, command=command).items():
+            write(Path(options.markdown) / name, content)
     show(
         json.dumps({"schema": SCHEMA, "papers": found}, allow_nan=False) + "\n"
         if options.json
         else as_text(found)
     )
     if page is not None:
-        note(f"The page with the figures: {page}")
+        note(f"page with the figures written to {page}")
+
+
+def _markdown_names(paper: str) -> list[str]:
+    from graphsieve.papers.output.markdown import SUMMARY, page_name
+
+    return [SUMMARY, *map(page_name, PAPERS if paper == "all" else (paper,))]
+
+
+def _make_folder(folder: Path) -> None:
+    """Create the subfolder for the pages of the papers."""
+    from graphsieve.papers.output.markdown import PAGES
+
+    if not folder.is_dir():
+        raise OutputError(f"{folder} is no folder; create it first, or name another folder.")
+    try:
+        (folder / PAGES).mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"the folder {folder / PAGES} cannot be created: {error.strerror}; name another folder."
+        ) from None
 
 
 def _refuse_options_of_a_run(options: argparse.Namespace) -> None:
@@ -53,13 +83,12 @@ def _refuse_options_of_a_run(options: argparse.Namespace) -> None:
     }
     for name in (name for name, is_given in given.items() if is_given):
         raise InputError(
-            f"--results shows what an earlier run found, so that {name} means nothing; leave one "
-            "of the two out."
+            f"--results shows an earlier run, so {name} has no effect; leave one of the two out."
         )
 
 
 def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """The results of every paper that was asked for, as plain values."""
+    """Return the results of every requested paper as plain values."""
     from graphsieve.papers import EXPERIMENTS
     from graphsieve.papers.experiment import Run, perform
 
@@ -75,8 +104,9 @@ def run_experiments(options: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
-    """Results of an earlier run, made whole again and shown once, so that anything odd is
-    refused here.
+    """Read the results of an earlier run.
+
+    They are converted and rendered once, so that invalid results are refused here.
     """
     from graphsieve._base.parameters import quoted
     from graphsieve.papers.output.html_page import as_page
@@ -88,8 +118,8 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
             content = file.read(LONGEST_RESULTS + 1)
         if len(content) > LONGEST_RESULTS:
             raise InputError(
-                f"{path} holds more than the {LONGEST_RESULTS:,} bytes that results ever take; "
-                "name another file."
+                f"{path} holds more than the {LONGEST_RESULTS:,} bytes allowed for results; name "
+                "another file."
             )
         document = json.loads(content.decode("utf-8"))
         if document["schema"] != SCHEMA:
@@ -98,6 +128,8 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
                 f"{SCHEMA}; run it again."
             )
         found = [from_facts(facts).facts() for facts in document["papers"]]
+        if any(facts["paper"] not in PAPERS for facts in found):
+            raise ValueError("a paper has an unknown name")
         as_page(found, command="")
         as_text(found)
     except OSError as error:
@@ -106,7 +138,7 @@ def _read_results(path: Path, paper: str) -> list[dict[str, Any]]:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         raise InputError(
-            f"{path} does not hold what graphsieve reproduce --json prints; run it again."
+            f"{path} is not the output of graphsieve reproduce --json; run it again."
         ) from None
     wanted = [facts for facts in found if paper in ("all", facts["paper"])]
     if not wanted:

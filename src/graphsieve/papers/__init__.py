@@ -1,4 +1,4 @@
-"""Reproductions of the five papers: their experiments, their reported results, and ours."""
+"""Reproductions of the five papers: their experiments, their printed results, and ours."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType(
         for module in (sls, cls, iteragraph, wls, iterative_ls)
     }
 )
-"""Every paper by its short name."""
+"""The experiments of all papers by their short names."""

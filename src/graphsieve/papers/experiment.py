@@ -1,4 +1,4 @@
-"""How an experiment is run: quickly or in full, by one process or several, on the data at hand."""
+"""How an experiment runs: quick or full, in one process or several, on the available data."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ class Run:
     Attributes
     ----------
     quick : bool
-        Fewer repetitions, all papers in under three minutes; otherwise the papers' own repetitions.
+        Whether to use fewer repetitions, so that all papers take less than three minutes.
+        A full run uses the repetitions of the papers.
     seed : int
-        Of everything random.
+        Seed of all random numbers.
     n_jobs : int or None
-        Processes; results do not depend on it.
+        Number of processes. The results do not depend on it.
     progress : bool or None
-        None: if the error stream is a terminal.
+        Whether to show progress. None shows it if the error stream is a terminal.
     download : bool
-        Whether data that are not at hand may be fetched.
+        Whether missing data sets may be downloaded.
     """
 
     quick: bool = True
@@ -41,31 +42,33 @@ class Run:
     download: bool = True
 
     def repetitions(self, *, quick: int, full: int) -> int:
-        """How often this run repeats something."""
+        """Return the number of repetitions in this run."""
         return quick if self.quick else full
 
     def seeds(self, count: int, name: str) -> list[np.random.SeedSequence]:
-        """Independent seeds for the repetitions of what is called `name`; the first ones are the
-        same in every depth.
+        """Return independent seeds for the repetitions of the experiment `name`.
+
+        The first seeds of a quick and a full run are the same.
         """
         return np.random.SeedSequence([self.seed, zlib.crc32(name.encode())]).spawn(count)
 
     def each(
         self, function: Callable[..., Any], items: Iterable[tuple[Any, ...]], title: str
     ) -> list[Any]:
-        """``[function(*item) for item in items]`` by all processes; `function` is one of a
-        module, not an inner one.
+        """Return ``[function(*item) for item in items]``, computed in parallel.
+
+        `function` must be a function of a module, because nested functions cannot be pickled.
         """
         return in_parallel(function, items, title=title, n_jobs=self.n_jobs, progress=self.progress)
 
     def load(self, name: str) -> Dataset:
-        """A real data set; `DataUnavailableError` where it cannot be had."""
+        """Load a real data set, or raise `DataUnavailableError`."""
         return load(name, download=self.download)
 
-    def load_those_at_hand(
+    def load_available(
         self, names: Iterable[str]
     ) -> tuple[dict[str, Dataset], dict[str, DataUnavailableError]]:
-        """Of several data sets those that can be had, and why the others cannot."""
+        """Return the available data sets, and the errors of the unavailable ones."""
         found, missing = {}, {}
         for name in names:
             try:
@@ -76,23 +79,23 @@ class Run:
 
 
 def batches(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
-    """So many items at a time, where one alone is too small a piece of work for a process."""
+    """Split the items into batches, because one item is too little work for a process."""
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a paper that stands on its own.
+    """An independent part of a paper.
 
     Attributes
     ----------
     statements : tuple of Statement
-        What the paper claims there.
+        The claims of this part.
     run : callable or None
-        Gives the findings, with a judgement of every statement; None where the data exist nowhere
-        in public.
+        Function that returns the findings, with a judgement of every statement. None if the data
+        are not public.
     missing : str
-        In that case: what is missing, one sentence.
+        One sentence that describes the missing data.
     """
 
     statements: tuple[Statement, ...]
@@ -102,22 +105,40 @@ class Part:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A paper: who wrote it, and its parts in the paper's order."""
+    """A paper with its parts in the paper's order.
+
+    Attributes
+    ----------
+    paper, title, reference : str
+        Short name, title and reference of the paper.
+    parts : tuple of Part
+        The parts of the experiment.
+    introduction : str
+        What the paper proposes, in a few sentences.
+    notes : tuple of str
+        Units, rules and caveats that apply to several claims.
+    summary : tuple of str
+        Main findings of the documented full run, a sentence or two each. They are written by
+        hand, so a change of the results needs a change here.
+    """
 
     paper: str
     title: str
     reference: str
     parts: tuple[Part, ...]
+    introduction: str = ""
+    notes: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
 
 
 def perform(experiment: Experiment, run: Run) -> Reproduction:
-    """Run all parts; those whose data cannot be had say so."""
+    """Run all parts. Claims without data get the verdict "data not available"."""
     start = time.perf_counter()
     found = [_findings(part, run) for part in experiment.parts]
     claims = []
     for part, findings in zip(experiment.parts, found, strict=True):
         assert {statement.key for statement in part.statements} == set(findings.judgements), (
-            "every statement has its judgement"
+            "every statement needs a judgement"
         )
         for statement in part.statements:
             judged = findings.judgements[statement.key]
@@ -135,6 +156,9 @@ def perform(experiment: Experiment, run: Run) -> Reproduction:
         figures=tuple(figure for findings in found for figure in findings.figures),
         claims=tuple(claims),
         seconds=time.perf_counter() - start,
+        introduction=experiment.introduction,
+        notes=experiment.notes,
+        summary=() if run.quick else experiment.summary,
     )
 
 

@@ -1,8 +1,7 @@
-"""Filters compared by the accuracy of the nearest neighbour on halves of a data set, in several
-readings of what was done.
+"""Compare filters by the accuracy of 1-NN on halves of a data set, in several readings.
 
-For the paper on the constrained Laplacian score: on its own halves, the first of each class,
-nothing is random; random halves have standard errors.
+This module serves the paper on the constrained Laplacian score. On the paper's halves, the first
+half of each class, nothing is random. Random halves have standard errors.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from graphsieve.graphs.graph import SparseGraph
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.papers.estimate import Estimate, estimates, holds, listed, series, written
 from graphsieve.papers.experiment import Run, batches
-from graphsieve.papers.results import Figure, Series, Table, Verdict
+from graphsieve.papers.results import Cell, Figure, Series, Table, Verdict
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable
@@ -32,19 +31,19 @@ from graphsieve.table.columns import MemoryTable
 Pairs = tuple[Integers, Integers]  # must-link, cannot-link
 
 NEIGHBORS, BANDWIDTH = 10, 0.1  # Sec. 5.1: k and λ "in most experiments"
-TABLE_2_LABELS = 5  # which make 10 constraints
-FACE_LABELS = 20  # two of each of the ten persons, the fewest that make a must-link for each
-GRID = 20  # equal steps over the number of features, where there are too many to try all
-FEW_FEATURES = (10, 20, 50)  # besides the grid, for the figures
-BATCH = 10  # repetitions of a small data set in one go
+TABLE_2_LABELS = 5  # give 10 constraints
+FACE_LABELS = 20  # two for each of ten persons, the smallest number with a must-link in each
+GRID = 20  # equal steps of the number of features, if there are too many to try all
+FEW_FEATURES = (10, 20, 50)  # in addition to the grid, for the figures
+BATCH = 10  # repetitions of a small data set per task of a process
 
 
-# Filters.
+# Filters
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A method of the paper as this library has it, and what it is told."""
+    """A method of the paper in this library, with the labels it uses."""
 
     method: str
     labels: Literal["none", "few", "all"] = "none"
@@ -73,17 +72,17 @@ def fitted(
     bandwidth: float | str = BANDWIDTH,
     **options: Any,
 ) -> GraphSieve:
-    """The features as they are, scored by one filter."""
+    """Fit one filter to unscaled features."""
     chosen = FILTERS[name]
-    # Constant columns, a bandwidth far below all distances, classes with one label: as the paper
-    # has it
+    # The paper's settings cause warnings: constant columns, a bandwidth far below all distances,
+    # classes with one label.
     with held_back():
         return GraphSieve(
             chosen.method,
             n_neighbors=NEIGHBORS if chosen.has_graph else "auto",
             bandwidth=bandwidth if chosen.has_graph else "auto",
             scale=None,
-            metric="euclidean" if chosen.has_graph else "auto",  # as published, whatever the table
+            metric="euclidean" if chosen.has_graph else "auto",  # as published, for any table
             method_params=dict(chosen.options),
             **options,
         ).fit(X, supervision=known)
@@ -92,14 +91,16 @@ def fitted(
 def ranked(
     name: str, X: Floats, known: Supervision | None, bandwidth: float | str = BANDWIDTH
 ) -> Integers:
-    """Columns from the best to the worst by one filter."""
+    """Return the columns from best to worst by one filter."""
     return np.argsort(fitted(name, X, known, bandwidth).ranking_)
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What λ = 0.1 leaves of a neighbour graph with k = 10: shares of the samples, and squared
-    distances.
+    """Properties of the neighbour graph with k = 10 and λ = 0.1.
+
+    They are squared distances, the share of samples without weight, and effective edges per
+    sample.
     """
 
     shortest: float
@@ -109,14 +110,12 @@ class Kernel:
 
     @property
     def serves(self) -> bool:
-        """Whether the score hears of more than a handful of samples, by the rule by which the
-        library warns.
-        """
+        """Whether the score depends on more than a few samples, by the library's warning rule."""
         return self.without_weight < 0.5 and self.effective_edges >= EFFECTIVE_EDGES_PER_SAMPLE
 
 
 def kernel(X: Any) -> Kernel:
-    """The weights of Eq. 2 with k = 10 and λ = 0.1."""
+    """Return the properties of the weights of Eq. 2 with k = 10 and λ = 0.1."""
     rows = np.asarray(X, dtype=np.float64)
     squared = nearest_neighbors(rows, NEIGHBORS)[1]
     with np.errstate(under="ignore"):
@@ -133,15 +132,15 @@ def kernel(X: Any) -> Kernel:
     )
 
 
-# What is compared: readings and problems.
+# Readings and problems
 
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read how the paper divided, labelled, scaled and scored the samples.
+    """One reading of how the paper divided, labelled, scaled and scored the samples.
 
-    Features are scaled by the rows that are learned from; the bandwidth ``"auto"`` is the mean
-    squared length of the edges.
+    Features are scaled by the training rows. The bandwidth ``"auto"`` is the mean squared length
+    of the edges.
     """
 
     title: str
@@ -153,31 +152,28 @@ class Reading:
 
     @property
     def by_chance(self) -> bool:
-        """Whether repetitions differ."""
+        """Whether the repetitions differ."""
         return self.halves == "random" or self.labels == "drawn"
 
 
-PRINTED = Reading("as printed: first half of each class, first labels")
-DRAWN = Reading("first halves, labels drawn", labels="drawn")
+PRINTED = Reading("as printed: first halves, first labels")
+DRAWN = Reading("first halves, random labels", labels="drawn")
 HALVES = Reading("random halves", halves="random")
 WIDE = Reading("first halves, λ = mean d²", bandwidth="auto")
 WIDE_HALVES = Reading("random halves, λ = mean d²", halves="random", bandwidth="auto")
-STANDARD = Reading(
-    "first halves, features standardised, λ = mean d²", scale="standard", bandwidth="auto"
-)
+STANDARD = Reading("first halves, standardised, λ = mean d²", scale="standard", bandwidth="auto")
 SMALL_READINGS = (
     PRINTED,
     DRAWN,
     HALVES,
     WIDE,
-    Reading("first halves, features standardised", scale="standard"),
-    Reading("first halves, features from 0 to 1", scale="minmax"),
+    Reading("first halves, standardised", scale="standard"),
+    Reading("first halves, scaled to [0, 1]", scale="minmax"),
     Reading("first halves, scored on all samples", scored_on="all"),
 )
 LARGE_READINGS = (PRINTED, HALVES, WIDE, WIDE_HALVES, STANDARD)
 LAMBDAS = {"λ = 0.1": (PRINTED, HALVES), "λ = mean d²": (WIDE, WIDE_HALVES)}
-# Readings with the same halves as another, where filters without a graph, or without a few labels,
-# need not be run again.
+# Readings with the same halves as another. Filters that do not use what differs are not run again.
 SAME_HALVES = {DRAWN: PRINTED, WIDE: PRINTED, WIDE_HALVES: HALVES}
 
 
@@ -194,19 +190,19 @@ class Problem:
     is_large: bool = False
 
     def sizes(self, n_features: int) -> tuple[int, ...]:
-        """Numbers of features to try: all, or an even grid and a few small ones."""
+        """Return the numbers of features: all, or an even grid and a few small numbers."""
         if self.every_size:
             return tuple(range(1, n_features + 1))
         return tuple(sorted({*FEW_FEATURES, *_grid(n_features)}))
 
     def averaged(self, n_features: int) -> Booleans:
-        """Which of the sizes a mean accuracy is over: an even grid."""
+        """Return a mask of the sizes that a mean accuracy covers: an even grid."""
         return np.isin(
             self.sizes(n_features), self.sizes(n_features) if self.every_size else _grid(n_features)
         )
 
     def repetitions(self, run: Run) -> int:
-        """How many random halves, and how many draws of labels."""
+        """Return the number of random halves and of random draws of labels."""
         return run.repetitions(
             quick=6 if self.is_large else 20, full=100 if self.every_size else 30
         )
@@ -255,12 +251,13 @@ PROBLEMS = {
 }
 
 
-# Halves, labels, accuracies.
+# Halves, labels and accuracies
 
 
 def first_of_each_class(y: Integers, count: int) -> Integers:
-    """The first samples of every class in turn, `count` in all: "the first labeled examples
-    (with different labels)".
+    """Return the first samples of every class in turn, `count` in total.
+
+    The paper uses "the first labeled examples (with different labels)".
     """
     turns = np.empty(len(y), dtype=np.int64)
     for label in np.unique(y):
@@ -270,14 +267,14 @@ def first_of_each_class(y: Integers, count: int) -> Integers:
 
 
 def only(y: Integers, labeled: Integers) -> Integers:
-    """y where it is known, −1 elsewhere."""
+    """Return y at the labelled samples, and −1 elsewhere."""
     few = np.full(len(y), -1, dtype=np.int64)
     few[labeled] = y[labeled]
     return few
 
 
 def labeled_pairs(y: Integers, labeled: Integers) -> Pairs:
-    """All pairs of labelled samples: of one class, of two."""
+    """Return all pairs of labelled samples of equal class, and all of different classes."""
     one, other = np.triu_indices(len(labeled), k=1)
     pairs = np.stack([labeled[one], labeled[other]], axis=1)
     same = y[pairs[:, 0]] == y[pairs[:, 1]]
@@ -290,10 +287,9 @@ def nearest_neighbor_accuracies(
     train: tuple[Floats, Integers],
     test: tuple[Floats, Integers],
 ) -> Floats:
-    """Per cent of the test samples whose nearest training sample is of their class, for the first
-    features of an order.
+    """Return the accuracy of 1-NN in per cent for the first features of an order.
 
-    Squared distances are added up from size to size. Of equally near samples the first counts.
+    Squared distances are accumulated from size to size. The first of equally close samples counts.
     """
     distances = np.zeros((len(test[1]), len(train[1])))
     found = []
@@ -305,8 +301,9 @@ def nearest_neighbor_accuracies(
 
 
 def first_halves(y: Integers, order: Integers) -> Integers:
-    """The first half of every class in the given order of samples; of an odd number the larger
-    half.
+    """Return the first half of every class in the given order of samples.
+
+    An odd class contributes its larger half.
     """
     chosen = np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
@@ -317,9 +314,7 @@ def first_halves(y: Integers, order: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class Division:
-    """Rows to learn from and to test on, and the labels that semi-supervised filters may see (−1
-    elsewhere).
-    """
+    """Training rows, test rows, and the labels for semi-supervised filters (−1 elsewhere)."""
 
     train: Integers
     test: Integers
@@ -327,9 +322,9 @@ class Division:
 
 
 def divided(y: Integers, reading: Reading, n_labels: int, random: np.random.Generator) -> Division:
-    """Halves and labels as a reading has them."""
-    everyone = random.permutation(len(y)) if reading.halves == "random" else np.arange(len(y))
-    train = first_halves(y, everyone)
+    """Return the halves and labels of a reading."""
+    rows = random.permutation(len(y)) if reading.halves == "random" else np.arange(len(y))
+    train = first_halves(y, rows)
     few = np.full(len(y), -1, dtype=np.int64)
     if reading.labels == "drawn":
         few[train] = hide_labels(y[train], n_labels, random_state=random)
@@ -348,14 +343,12 @@ def scaled(X: Floats, train: Integers, scale: str | None) -> Floats:
 def ranked_in_half(
     X: Floats, y: Integers, division: Division, reading: Reading, name: str
 ) -> Integers:
-    """Columns from the best to the worst by one filter, told what it may know of the half that
-    is learned from.
-    """
+    """Return the columns from best to worst by one filter, with the labels it may use."""
     rows = division.train if reading.scored_on == "half" else np.arange(len(y))
-    told = FILTERS[name].labels
-    if told == "none":
+    given = FILTERS[name].labels
+    if given == "none":
         return ranked(name, X[rows], None, reading.bandwidth)
-    labels = division.few if told == "few" else only(y, division.train)
+    labels = division.few if given == "few" else only(y, division.train)
     return ranked(name, X[rows], Supervision.from_labels(labels[rows]), reading.bandwidth)
 
 
@@ -366,9 +359,7 @@ def curves(
     names: Sequence[str],
     seeds: Sequence[Any],
 ) -> dict[str, Floats]:
-    """Accuracies over the number of features, in per cent: by filter, of shape (len(seeds),
-    n_sizes).
-    """
+    """Return accuracies in per cent by filter, of shape (len(seeds), n_sizes)."""
     X, y = np.asarray(data[0], dtype=np.float64), data[1]
     sizes = problem.sizes(X.shape[1])
     found: dict[str, list[Floats]] = {name: [] for name in names}
@@ -388,10 +379,10 @@ def curves(
 
 
 def least_spread(data: Dataset, mean: float) -> float:
-    """The least standard deviation of accuracies with the given mean, if one column alone does no
-    better than the best does.
+    """Return the smallest standard deviation of accuracies with the given mean.
 
-    One of m accuracies lies at least δ below the mean; the variance is then δ²/(m − 1) or more.
+    The accuracy of one column is at most that of the best single column. One of m accuracies is
+    therefore at least δ below the mean, and the variance is at least δ²/(m − 1).
     """
     train = first_halves(data.y, np.arange(len(data.y)))
     test = np.setdiff1d(np.arange(len(data.y)), train)
@@ -413,7 +404,7 @@ class Explored:
     curves: Mapping[str, Mapping[str, Floats]]
 
     def means(self, reading: Reading, name: str) -> Floats:
-        """The accuracy of each repetition, averaged over the numbers of features."""
+        """Return the accuracy of each repetition, averaged over the numbers of features."""
         if name == ALL:
             return np.asarray(self.curves[reading.title][self.problem.filters[0]][:, -1])
         return np.asarray(
@@ -421,8 +412,9 @@ class Explored:
         )
 
     def gains(self, reading: Reading, rival: str, chosen: Booleans | None = None) -> Floats:
-        """How much better CLS is than a rival in each repetition, in points, averaged over the
-        (chosen) numbers of features.
+        """Return the lead of CLS over a competitor in each repetition, in points.
+
+        It is averaged over all or the `chosen` numbers of features.
         """
         at = self.problem.averaged(self.n_features) if chosen is None else chosen
         found = self.curves[reading.title]
@@ -430,7 +422,7 @@ class Explored:
 
 
 def _differs(reading: Reading, name: str) -> bool:
-    """Whether a filter may answer otherwise than in another reading with the same halves."""
+    """Whether the result of a filter may differ from that of the reading with the same halves."""
     if reading not in SAME_HALVES:
         return True
     return FILTERS[name].labels == "few" if reading.labels == "drawn" else FILTERS[name].has_graph
@@ -438,12 +430,12 @@ def _differs(reading: Reading, name: str) -> bool:
 
 @cache
 def explored(problem: Problem, run: Run) -> Explored:
-    """Every reading of a problem; kept, because the comparison of all sets needs it again."""
+    """Run every reading of a problem. Results are cached for the comparison of all data sets."""
     data = run.load(problem.name)
     count = problem.repetitions(run)
     items: list[tuple[Any, ...]] = []
     for reading in problem.readings:
-        # The same halves and labels in every reading that draws them.
+        # All readings share their random halves and labels.
         seeds = run.seeds(
             count, f"{problem.name}, {reading.halves} halves, {reading.labels} labels"
         )
@@ -468,7 +460,7 @@ def explored(problem: Problem, run: Run) -> Explored:
     return Explored(problem, data.X.shape[1], joined)
 
 
-# Accuracies by the number of labels, for Figure 5.
+# Accuracies by the number of labels, for Figure 5
 
 LABEL_COUNTS = (5, 7, 10, 15, 20, 30, 50, 80)
 FIGURE_5_RUNS = 100  # in the paper
@@ -477,23 +469,22 @@ LEVEL_SERIES = ("Fisher", "CS", "CLS", "CS, pairs drawn", "CLS, pairs drawn")
 
 @dataclass(frozen=True)
 class Levels:
-    """Accuracies with half of the features, by halves and series: of shape (repetitions, numbers
-    of labels or pairs).
+    """Accuracies with half of the features, by halves and series.
+
+    The arrays have shape (repetitions, numbers of labels or pairs).
     """
 
     counts: tuple[int, ...]
     values: Mapping[tuple[str, str], Floats]
 
     def lead(self, halves: str, one: str, other: str, at: slice) -> Estimate:
-        """By how many points one filter is ahead of another, over some of the numbers of labels."""
+        """Return the lead of one filter over another in points, averaged over `at`."""
         return Estimate.of(
             (self.values[halves, one] - self.values[halves, other])[:, at].mean(axis=1)
         )
 
     def rise(self, halves: str, name: str, start: int, stop: int) -> Floats:
-        """By how many points a filter gains from one number of labels to another, in each
-        repetition.
-        """
+        """Return the gain in points between two numbers of labels, in each repetition."""
         return np.asarray(self.values[halves, name][:, stop] - self.values[halves, name][:, start])
 
 
@@ -504,9 +495,7 @@ def level_accuracies(
     counts: Sequence[int],
     seeds: Sequence[Any],
 ) -> dict[str, Floats]:
-    """Accuracies with half of the features for several numbers of labels, or of pairs, drawn by
-    chance.
-    """
+    """Return accuracies with half of the features for random labels or random pairs."""
     found: dict[str, list[list[float]]] = {name: [] for name in LEVEL_SERIES}
     for seed in seeds:
         random = np.random.default_rng(seed)
@@ -528,7 +517,7 @@ def level_accuracies(
 
 
 def _drawn_pairs(y: Integers, count: int, random: np.random.Generator) -> Supervision:
-    """So many pairs of samples, half of them of one class, half of two."""
+    """Draw `count` pairs of samples, half of them of equal class."""
     must_link, cannot_link = labeled_pairs(y, np.arange(len(y)))
     n_apart = count // 2
     return Supervision.from_pairs(
@@ -539,7 +528,7 @@ def _drawn_pairs(y: Integers, count: int, random: np.random.Generator) -> Superv
 
 
 def measure_levels(data: Dataset, run: Run) -> Levels:
-    """Both kinds of halves, and as many labels as the half has room for."""
+    """Measure both kinds of halves with each number of labels that the half allows."""
     n_train = len(first_halves(data.y, np.arange(len(data.y))))
     counts = tuple(count for count in LABEL_COUNTS if count < n_train)
     n_runs = run.repetitions(quick=6, full=FIGURE_5_RUNS)
@@ -558,10 +547,10 @@ def measure_levels(data: Dataset, run: Run) -> Levels:
 
 
 def level_figures(problem: Problem, levels: Levels) -> tuple[Figure, ...]:
-    """Figure 5 for one data set."""
+    """Return Figure 5 for one data set."""
     note = (
-        "CS and CLS know all pairs of the labelled samples, or where marked so many pairs, half "
-        "must-links, half cannot-links."
+        "CS and CLS use all pairs of the labelled samples. Series marked as pairs use this number "
+        "of pairs, half of them must-links."
     )
     figures = []
     for halves, title in (("first", "the paper's halves"), ("random", "random halves")):
@@ -571,28 +560,28 @@ def level_figures(problem: Problem, levels: Levels) -> tuple[Figure, ...]:
         )
         titles = (
             f"{problem.title}, {title}, half of the features",
-            "labels drawn (or pairs, where marked)",
+            "random labels (or pairs, where marked)",
             "accuracy, %",
         )
         figures.append(Figure("Figure 5", *titles, shown, note))
     return tuple(figures)
 
 
-# Gains of CLS.
+# Gains of CLS
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better CLS is than another filter, in points: on the paper's halves, and on
-    random ones.
-    """
+    """The lead of CLS over another filter in points, on the paper's halves and on random halves."""
 
     first: float
     random: Estimate
 
     def verdict(self, least: float = 0.0) -> Verdict:
-        """Whether it is above `least` on the paper's halves and may be so on random ones; or on
-        random ones alone.
+        """Return the verdict on a lead of more than `least` points.
+
+        It must exceed `least` on the paper's halves, and the interval on random halves must allow
+        it. If only random halves show it, the claim holds with a correction.
         """
         return holds(
             self.first > least and self.random.may_reach(least), corrected=self.random.mean > least
@@ -605,21 +594,13 @@ class Gain:
         return f"{written(self.first)} ({self.random})"
 
 
-IN_POINTS = "in points on the paper's halves (on random halves ± standard error)"
-RULE = (
-    "That holds if CLS is ahead on the paper's halves and chance can explain what it lacks on "
-    "random ones; if it is ahead on "
-    "random halves alone, it holds with the correction that halves are random."
-)
-
-
 def gain_over(
     found: Explored,
     rival: str,
     readings: tuple[Reading, Reading] = (PRINTED, HALVES),
     chosen: Booleans | None = None,
 ) -> Gain:
-    """Over one rival, averaged over the (chosen) numbers of features."""
+    """Return the gain over one competitor, averaged over all or the `chosen` sizes."""
     return Gain(
         float(found.gains(readings[0], rival, chosen).mean()),
         Estimate.of(found.gains(readings[1], rival, chosen)),
@@ -629,7 +610,7 @@ def gain_over(
 def gains_over(
     found: Explored, rivals: Iterable[str], chosen: Booleans | None = None
 ) -> dict[str, dict[str, Gain]]:
-    """By λ, and by rival."""
+    """Return the gains by λ and by competitor."""
     return {
         title: {rival: gain_over(found, rival, readings, chosen) for rival in rivals}
         for title, readings in LAMBDAS.items()
@@ -637,29 +618,41 @@ def gains_over(
 
 
 def by_lambda(gains: Mapping[str, Mapping[str, Gain]]) -> str:
-    """Gains in words."""
+    """Format gains by λ."""
     return ". ".join(f"With {title}: {listed(against)}" for title, against in gains.items())
 
 
-# What is shown.
+def smallest_by_lambda(gains: Mapping[str, Mapping[str, Gain]]) -> str:
+    """Format the smallest gain on the paper's halves by λ."""
+    smallest = {
+        title: min(against.items(), key=lambda item: item[1].first)
+        for title, against in gains.items()
+    }
+    return " and ".join(f"{gain} over {name} ({title})" for title, (name, gain) in smallest.items())
 
 
-def baseline_text(found: Explored) -> str:
-    """CLS beside random columns and all, in words."""
-    parts = []
-    for reading, name in ((PRINTED, "the paper's"), (HALVES, "random")):
-        values = {which: found.means(reading, which).mean() for which in ("CLS", RANDOM, ALL)}
-        parts.append(
-            f"on {name} halves CLS has {values['CLS']:.1f} %, random columns {values[RANDOM]:.1f} "
-            f"%, all {values[ALL]:.1f} %"
-        )
-    return "; ".join(parts)
+def gain_table(
+    label: str, title: str, gains: Mapping[str, Mapping[str, Mapping[str, Gain]]]
+) -> Table:
+    """Return the gains of CLS by range of features, λ and competitor."""
+    cells = []
+    for where, by_bandwidth in gains.items():
+        for bandwidth, against in by_bandwidth.items():
+            for name, gain in against.items():
+                cells += [
+                    Cell(name + where, f"{bandwidth}, paper's halves", None, gain.first),
+                    gain.random.cell(name + where, f"{bandwidth}, random halves"),
+                ]
+    return Table(label, f"{title}: gain of CLS", "points", tuple(cells))
+
+
+# Tables, figures and texts
 
 
 def reading_table(
     label: str, title: str, found: Explored, printed: Mapping[str, float], note: str
 ) -> Table:
-    """Accuracies by reading and filter, averaged over the numbers of features."""
+    """Return the accuracies by reading and filter, averaged over the numbers of features."""
     cells = []
     for reading in found.problem.readings:
         for name in (*found.problem.filters, RANDOM, ALL):
@@ -669,7 +662,7 @@ def reading_table(
 
 
 def curve_figure(label: str, found: Explored, reading: Reading, which: str) -> Figure:
-    """Accuracies over the number of features in one reading, which the title calls `which`."""
+    """Return a figure of accuracies by number of features. The title calls the reading `which`."""
     sizes = found.problem.sizes(found.n_features)
     by_name = found.curves[reading.title]
     everything = float(by_name["CLS"][:, -1].mean())

@@ -1,5 +1,5 @@
-"""Zhong et al. 2008, IteraGraph_FS: the toy, Table 2 on the data at hand, what carries the
-method, and Fig. 4.
+"""Zhong et al. (2008), IteraGraph_FS: the toy example, Table 2 on the available data, the ideas of
+the method one by one, and Fig. 4.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from graphsieve.select.hybrid_sieve import HybridSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable
 
-# ---- what the paper printed
+# Numbers printed in the paper
 
 SIZES = tuple(range(5, 21))  # "sizeFS from 5 to 20"
 LEARNERS = ("NaiveBayes", "k-NN", "SMO")
@@ -89,7 +89,7 @@ TOY = np.array([[1, 1, 1, 1], [1, -1, 1, -1], [-1, 1, 1, 1], [0, -1, 1, 1]], dty
 TOY_LABELS = np.array(["-", "+", None, None], dtype=object)
 TOY_TRUTH = ("-", "+", "-", "-")
 
-# ---- what is ours
+# Our own choices
 
 SEED, ORACLE, RANDOM, ALL = (
     "Fisher, labels alone",
@@ -98,57 +98,51 @@ SEED, ORACLE, RANDOM, ALL = (
     "all columns",
 )
 ROWS = (SFFS, SSELECT, HYBRID, SEED, ORACLE, RANDOM, ALL)
-# Points: where the paper prints no number, a gain that cannot even be this large is none
-WORTH = 1.0
-CERTAIN, SURE = 2.0, 3.0  # standard errors: for one comparison, and for each of several
-OVERCONFIDENT = 5.0  # points by which a confidence may exceed what is right
+WORTH = 1.0  # points; smallest relevant gain if the paper prints no number
+CERTAIN, SURE = 2.0, 3.0  # standard errors for one comparison, and for each of several
+OVERCONFIDENT = 5.0  # points by which a confidence may exceed the share of correct labels
 
 GENERAL_SETTINGS = (
-    "The paper reports one random split, with means and standard deviations over the 16 sizes; "
-    "here every number is a mean over "
-    "random splits of the mean over sizes, and ± is the standard error over splits.",
-    "Rules speak of two or three standard errors; with few splits these are widened as Student's t "
-    "demands.",
-    "A split whose labelled samples are all of one class is drawn again.",
-    "The supervised base of IG_FS is not named in the paper: here it is the Fisher score, which "
-    "keeps ties as the toy needs; SFFS as the base is a study of its own.",
-    "The criterion of SFFS is not named either: here it is the leave-one-out R² of a ridge "
-    "regression of the class indicators; "
-    "the set of each size is the best that one search up to the largest size met.",
-    "Features are used as given, since the paper mentions no scaling; a study of the full run "
-    "shows both readings.",
-    "sSelect has 10 neighbours, trade-off 0.1 and a bandwidth chosen from the distances, since "
-    "with bandwidth 1 all weights of raw intensities vanish beside the largest.",
-    "IG_FS has 10 iterations and s = 90 % as in the paper; rounds end early where a set comes "
-    "back, which changes nothing.",
-    "The learners are those of Weka by their defaults as far as scikit-learn has them: Gaussian "
-    "naive Bayes, one nearest neighbour and a linear support vector machine with C = 1, on "
-    "features scaled to 0 to 1 over the labelled samples; all are trained on the labelled samples "
-    "alone. Columns that are constant there are left out.",
+    "The paper reports one random split, with means and standard deviations over 16 sizes. Our "
+    "numbers are means over random splits of the mean over sizes.",
+    "A split with labelled samples of only one class is drawn again.",
+    "The paper does not name the supervised base of IG_FS. We use the Fisher score, which keeps "
+    "ties, as the toy example requires. A study uses SFFS.",
+    "The paper does not name the criterion of SFFS. We use the leave-one-out R² of a ridge "
+    "regression of the class indicators. The set of each size is the best one found by one search "
+    "up to the largest size.",
+    "Features are not scaled, because the paper mentions no scaling. A study shows both readings.",
+    "sSelect uses 10 neighbours, trade-off 0.1 and a bandwidth estimated from the distances. With "
+    "bandwidth 1, all weights of raw intensities are negligible compared with the largest.",
+    "IG_FS uses 10 iterations and s = 90 % as in the paper. Rounds end early if a set recurs, "
+    "which does not change the result.",
+    "The learners follow Weka's defaults: Gaussian naive Bayes, 1-NN and a linear support vector "
+    "machine with C = 1. Features are scaled to [0, 1] over the labelled samples. The learners are "
+    "trained on these samples only, without columns that are constant there.",
 )
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How samples are divided and features selected.
+    """How samples are divided and features are selected.
 
     Attributes
     ----------
     labeled, unlabeled : int
-        |L| and |U|.
+        Numbers of labelled and unlabelled samples, |L| and |U|.
     sizes : tuple of int
         Numbers of features, over which accuracies are averaged.
     test : int or None
-        Samples to test on; None: all that are left.
+        Number of test samples; None for all remaining samples.
     labeled_pool, unlabeled_pool : int
-        Places kept for L and U, at least as many as are used, so that plans of different |L| or |U|
-        test on the same samples.
+        Samples reserved for L and U, at least as many as are used. With equal pools, plans with
+        different |L| or |U| have the same test samples.
     fewest : int
-        Of the first so many labelled samples both classes must be there.
+        Number of first labelled samples that must contain both classes.
     fraction, base, scale
-        Of the hybrid search.
+        Parameters of the hybrid search.
     rows : tuple of str
-        Which ways to choose columns are tried.
+        Names of the selections that are tried.
     """
 
     labeled: int
@@ -166,9 +160,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One split: the accuracy in % of every way to choose columns (one number per learner), and
-    what was seen on the way.
-    """
+    """One split: the accuracies in % of every selection, one per learner, and observations."""
 
     accuracy: Mapping[str, Floats]
     seen: Mapping[str, float]
@@ -176,7 +168,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Case:
-    """A data set of Table 2: its name there, ours, and the sentences that it needs."""
+    """A data set of Table 2: its title, its name in the library, and its settings."""
 
     title: str
     data: str
@@ -187,13 +179,14 @@ class Case:
         return self.title.lower()
 
 
-# ---- one split
+# One split
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a selection sees: the samples of L and U, their labels where known (−1 elsewhere);
-    and the truth, for the oracle.
+    """The input of a selection: samples of L and U with their known labels (−1 elsewhere).
+
+    The true labels are for the oracle only.
     """
 
     X: Floats
@@ -202,11 +195,11 @@ class Shown:
 
 
 def outcome(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> Outcome:
-    """Divide the samples, select by every method, learn from the labelled, test on the others."""
+    """Divide the samples, select by every method, train on L, and test on the test samples."""
     random = np.random.default_rng(seed)
     labeled, unlabeled, test = divided(y, plan, random)
     shown = _shown(X, y, labeled, unlabeled)
-    # Constant columns, few labels and capped neighbours are what such splits are made of
+    # Such splits cause warnings about constant columns, few labels and capped neighbours.
     with held_back():
         sieves = [hybrid(plan, size).fit(shown.X, shown.codes) for size in plan.sizes]
         chosen = _chosen(shown, plan, sieves, random)
@@ -218,7 +211,7 @@ def outcome(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> Ou
 def divided(
     y: Integers, plan: Plan, random: np.random.Generator
 ) -> tuple[Integers, Integers, Integers]:
-    """Rows of L, U and the test samples."""
+    """Return the rows of L, U and the test samples."""
     first = max(plan.labeled, plan.labeled_pool)
     second = first + max(plan.unlabeled, plan.unlabeled_pool)
     order = random.permutation(len(y))
@@ -231,7 +224,7 @@ def divided(
 def _shown(X: Any, y: Integers, labeled: Integers, unlabeled: Integers) -> Shown:
     rows = np.concatenate([labeled, unlabeled])
     codes = np.where(np.arange(len(rows)) < len(labeled), y[rows], -1)
-    # So few rows are quicker as an array, even where most of it is zero
+    # For so few rows, a dense array is faster even if most values are zero.
     return Shown(_dense(X[rows]), codes, y[rows])
 
 
@@ -248,7 +241,7 @@ def hybrid(plan: Plan, size: int) -> HybridSieve:
 def _chosen(
     shown: Shown, plan: Plan, sieves: Sequence[HybridSieve], random: np.random.Generator
 ) -> dict[str, list[Integers]]:
-    """The columns of every method that is asked for, a set for each size."""
+    """Return the columns of every requested method, one set per size."""
     n_features = shown.X.shape[1]
 
     def best(method: str, y: Integers, **given: Any) -> list[Integers]:
@@ -276,25 +269,25 @@ def _floating_sets(shown: Shown, sizes: Sequence[int]) -> list[Integers]:
 
 
 def _learners() -> tuple[Any, ...]:
-    """In the order of LEARNERS."""
+    """Return the learners in the order of LEARNERS."""
     return GaussianNB(), KNeighborsClassifier(1), SVC(kernel="linear", C=1.0)
 
 
 def accuracies(
     sets: Sequence[Integers], train: tuple[Any, Integers], test: tuple[Any, Integers]
 ) -> Floats:
-    """The accuracy in % of each learner, mean over the sets of columns."""
+    """Return the accuracy in % of each learner, averaged over the sets of columns."""
     values = np.empty((len(sets), len(LEARNERS)))
     for row, columns in enumerate(sets):
         known = _dense(train[0][:, columns])
-        # No learner can use the others, and naive Bayes divides by zero there
+        # Constant columns are useless, and naive Bayes divides by their zero variance.
         telling = known.min(axis=0) < known.max(axis=0)
         if not telling.any():
             values[row] = 100 * np.mean(test[1] == np.bincount(train[1]).argmax())
             continue
         known, unknown = known[:, telling], _dense(test[0][:, columns[telling]])
         low, span = known.min(axis=0), np.ptp(known, axis=0)
-        known, unknown = (known - low) / span, (unknown - low) / span  # naive Bayes does not mind
+        known, unknown = (known - low) / span, (unknown - low) / span  # no effect on naive Bayes
         order = np.arange(known.shape[1])
         for place, learner in enumerate(_learners()):
             score = score_prefixes(
@@ -309,8 +302,9 @@ def _dense(X: Any) -> Floats:
 
 
 def carried_labels(shown: Shown, sieves: Sequence[HybridSieve]) -> dict[str, float]:
-    """How many of the labels that joined are right, and what was claimed; mean over the sizes,
-    in %.
+    """Return the share of added labels that are correct, and their confidence.
+
+    Both are means over the sizes, in %.
     """
     rounds = [sieve.path_[sieve.round_] for sieve in sieves if sieve.round_ is not None]
     unknown = shown.truth[shown.codes < 0]
@@ -328,8 +322,9 @@ def _percent(shares: Any) -> float:
 
 
 def mechanism(X: Any, y: Integers, plan: Plan, seed: np.random.SeedSequence) -> dict[str, float]:
-    """One split seen from inside: labels along the graph of the seed and of all columns, and the
-    margins of Theorem 3.3.
+    """Analyse one split: propagated labels in two graphs, and the margins of Theorem 3.3.
+
+    The graphs use the initial features and all columns.
     """
     labeled, unlabeled, _ = divided(y, plan, np.random.default_rng(seed))
     shown = _shown(X, y, labeled, unlabeled)
@@ -361,8 +356,9 @@ def _share_right(shown: Shown, columns: Integers) -> float:
 
 
 def margin_gain(X: Floats, codes: Integers, confident: Integers) -> float:
-    """The mean normalised margin (Eq. 9) of the confident samples, less that of all unlabelled:
-    what a random draw expects.
+    """Return the mean normalised margin (Eq. 9) of the confident samples minus that of all.
+
+    The mean of all unlabelled samples is the expectation for a random draw.
     """
     unlabeled = np.flatnonzero(codes < 0)
     margin = np.full(len(codes), np.nan)
@@ -371,10 +367,11 @@ def margin_gain(X: Floats, codes: Integers, confident: Integers) -> float:
 
 
 def normalized_margins(X: Floats, one: Floats, other: Floats) -> Floats:
-    """Eq. 9: the difference of the distances to the nearest labelled sample of each class, over the
-    distance between these two.
+    """Return the normalised margins of Eq. 9.
 
-    The absolute value makes it the same whichever class is the sample's own.
+    A margin is the difference of the distances to the nearest labelled sample of each class,
+    divided by the distance between these two. The absolute value makes it independent of the
+    sample's own class.
     """
     to_one, to_other = cdist(X, one), cdist(X, other)
     nearest_one, nearest_other = one[to_one.argmin(axis=1)], other[to_other.argmin(axis=1)]
@@ -382,49 +379,48 @@ def normalized_margins(X: Floats, one: Floats, other: Floats) -> Floats:
     return np.asarray(np.abs(to_one.min(axis=1) - to_other.min(axis=1)) / between)
 
 
-# ---- numbers over splits
+# Numbers over splits
 
 
 def estimate(values: Any) -> Estimate:
-    """Of one number per split; a split without one is left out."""
+    """Return the estimate from one number per split. NaN is omitted."""
     numbers = np.asarray(values, dtype=np.float64)
     return Estimate.of(numbers[~np.isnan(numbers)])
 
 
 def stacked(outcomes: Sequence[Outcome], name: str) -> Floats:
-    """Accuracies of one way to choose columns: splits × learners."""
+    """Return the accuracies of one selection: splits × learners."""
     return np.stack([one.accuracy[name] for one in outcomes])
 
 
 def gains(outcomes: Sequence[Outcome], rivals: Sequence[str] = RIVALS) -> Floats:
-    """Paired differences of IG_FS and its rivals: splits × (rivals · learners)."""
+    """Return paired differences of IG_FS and its competitors: splits × (competitors · learners)."""
     return np.concatenate(
         [stacked(outcomes, HYBRID) - stacked(outcomes, rival) for rival in rivals], axis=1
     )
 
 
 def printed_gains(title: str) -> Floats:
-    """The same differences in Table 2 of the paper: rivals · learners."""
+    """Return the same differences in Table 2 of the paper: competitors · learners."""
     printed = TABLE_2[title]
     each = [
         printed[HYBRID][j][0] - printed[rival][j][0]
         for rival in RIVALS
         for j in range(len(LEARNERS))
     ]
-    return np.round(each, 1)  # as many decimals as are printed
+    return np.round(each, 1)  # the printed number of decimals
 
 
-# ---- rules
+# Rules
 
 
 def judge_gain(differences: Floats, claimed: float) -> Verdict:
-    """Whether something is better in all comparisons (splits × comparisons of paired differences in
-    points).
+    """Return the verdict on a gain in all comparisons, in points: splits × comparisons.
 
-    It does not hold where a comparison is lost by more than three standard errors, where the mean
-    over all comparisons is below zero by more than one, or where that mean is not above zero by two
-    and the claimed gain lies above it by more than two. Otherwise it holds: a run too small to
-    exclude the claimed gain refutes nothing.
+    The claim fails if a comparison is lost by more than three standard errors, or if the mean over
+    all comparisons is below zero by more than one. It also fails if that mean is not above zero by
+    two and is more than two below the claimed gain. Otherwise it holds, because a run that is too
+    small to exclude the claimed gain refutes nothing.
     """
     overall = estimate(differences.mean(axis=1))
     lost = overall.clearly_below(0, 1) or any(
@@ -435,17 +431,18 @@ def judge_gain(differences: Floats, claimed: float) -> Verdict:
 
 
 def judge_at_least(differences: Mapping[str, Floats], least: float) -> Verdict:
-    """Whether each gain (a number per split) is at least so large; not so where one is below by
-    more than two standard errors.
+    """Return the verdict on a minimum of each gain, with one number per split.
+
+    The claim fails if one gain is below the minimum by more than two standard errors.
     """
     return holds(all(estimate(values).may_reach(least, CERTAIN) for values in differences.values()))
 
 
 def judge_never_behind(differences: Floats) -> Verdict:
-    """Whether something is nowhere worse (splits × levels × rivals).
+    """Return the verdict on "nowhere worse": splits × levels × competitors.
 
-    Not so where it is behind a rival by more than three standard errors at a level, or by more than
-    two in the mean over levels.
+    The claim fails if the method is behind a competitor by more than three standard errors at one
+    level, or by more than two in the mean over levels.
     """
     at_levels = estimates(differences.reshape(len(differences), -1))
     overall = estimates(differences.mean(axis=1))
@@ -456,8 +453,9 @@ def judge_never_behind(differences: Floats) -> Verdict:
 
 
 def judge_flat(rise: Floats, others: Sequence[Floats]) -> Verdict:
-    """Whether one rise (a number per split) is not significant and none of the others is a loss,
-    by two standard errors.
+    """Return the verdict on "one rise is not significant, and no other is a loss".
+
+    The limit is two standard errors. There is one number per split.
     """
     return holds(
         not estimate(rise).clearly_above(0, CERTAIN)
@@ -466,44 +464,49 @@ def judge_flat(rise: Floats, others: Sequence[Floats]) -> Verdict:
 
 
 def judge_not_strict(steps: Floats) -> Verdict:
-    """Whether something does not rise with every step (splits × steps); not so where all are up
-    by two standard errors.
+    """Return the verdict on "does not rise with every step": splits × steps.
+
+    The claim fails if all steps are positive by more than two standard errors.
     """
     return holds(not all(step.clearly_above(0, CERTAIN) for step in estimates(steps)))
 
 
 def span_of(levels: Floats) -> Estimate:
-    """By how much the best level exceeds the worst (splits × levels)."""
+    """Return the difference between the best and the worst level: splits × levels."""
     means = levels.mean(axis=0)
     return estimate(levels[:, means.argmax()] - levels[:, means.argmin()])
 
 
 def judge_spans(spans: Sequence[Estimate], limit: float) -> Verdict:
-    """Whether all are below the limit; not so where one is above it by two standard errors."""
+    """Return the verdict on a limit that no span exceeds by more than two standard errors."""
     return holds(not any(span.clearly_above(limit, CERTAIN) for span in spans))
 
 
 def judge_confidence(right: Floats, claimed: Floats) -> Verdict:
-    """Whether labels are as right as claimed: not where they fall short by more than five points
-    and two standard errors.
+    """Return the verdict on the confidence of added labels.
+
+    The claim fails if they are correct less often than claimed, by more than five points and more
+    than two standard errors.
     """
     excess = estimate(claimed - right)
     return holds(not (excess.mean > OVERCONFIDENT and excess.clearly_above(0, CERTAIN)))
 
 
 def judge_margins(gained: Floats, lost: Floats) -> Verdict:
-    """Theorem 3.3 holds where no selection loses margin; with a correction where the mean gain
-    exceeds two standard errors.
+    """Return the verdict on Theorem 3.3.
+
+    It holds if no selection loses margin. It holds with a correction if the mean gain exceeds two
+    standard errors.
     """
     return holds(not np.any(lost > 0), corrected=estimate(gained).clearly_above(0, CERTAIN))
 
 
 def is_possible(percent: float, n_samples: int) -> bool:
-    """Whether some number of `n_samples` is this percentage, rounded to one decimal."""
+    """Whether a number of `n_samples` gives this percentage, rounded to one decimal."""
     return bool(np.any(np.abs(100 * np.arange(n_samples + 1) / n_samples - percent) <= 0.05 + 1e-9))
 
 
-# ---- the toy of Section 1
+# The toy example of Section 1
 
 
 def toy(run: Run) -> Findings:
@@ -533,34 +536,34 @@ def toy(run: Run) -> Findings:
         for number in range(1, 5)
     ]
     right = [sample for sample, label in predicted.items() if label == TOY_TRUTH[sample]]
+    shown = [f"“{label}”" for label in predicted.values()]
     exact = {step: ours == printed for step, (ours, printed) in steps.items()}
     judgements = {
         "toy-supervised": Judgement(
             holds(exact["supervised: A and B"]),
-            f"By the Fisher score of A and B the best features are {joined(supervised)}, tied.",
+            f"The best features by the Fisher score of A and B are {joined(supervised)}, tied.",
         ),
         "toy-semi-supervised": Judgement(
             holds(exact["semi-supervised: sSelect"]),
             f"sSelect ranks feature {joined(sorted(together))} first with 1, 2 or 3 neighbours and "
-            "bandwidths 0.1, 1 and 10. Features 2 and 4 agree with the labels equally well; in the "
-            "graph of all features D is as near to B as to A and C, and feature 2 varies less "
-            "along its edges.",
+            "bandwidths 0.1, 1 and 10. Features 2 and 4 fit the labels equally well. In the graph "
+            "of all features, D is as close to B as to A and C, and feature 2 varies less.",
         ),
         "toy": Judgement(
             holds(exact["hybrid: IG_FS"] and len(right) == 2),
-            f"The graph of features 2 and 4 gives C and D the label {joined(predicted.values())} "
-            f"({len(right)} of 2 right), and the search ends in feature {joined(final)}. That "
-            "needs ties at the cut to be kept, and a feature that is constant inside the classes "
-            "but not between them to be infinitely good.",
+            f"The graph of features 2 and 4 gives C and D the labels {joined(shown)} "
+            f"({len(right)} of 2 correct). The search ends with feature {joined(final)}. Ties at "
+            "the cut must be kept, and a feature that is constant within but not between classes "
+            "must score infinity.",
         ),
     }
     table = Table(
-        "Figure 1", "The toy: which features are selected (1) or not (0)", "selected", tuple(cells)
+        "Figure 1", "Toy example: selected (1) or not selected (0)", "selected", tuple(cells)
     )
     return Findings((table,), (), judgements, GENERAL_SETTINGS)
 
 
-# ---- the printed numbers themselves
+# The printed numbers themselves
 
 
 def _printed(run: Run) -> Findings:
@@ -568,9 +571,9 @@ def _printed(run: Run) -> Findings:
     every = np.concatenate(list(gained.values()))
     enough = int((every >= CLAIMED_GAIN).sum())
     own_table = (
-        "the paper's own table has the gain"
+        "The paper's own table supports the claim"
         if enough == len(every)
-        else "the claim is at odds with the paper's own table"
+        else "The paper's own table contradicts the claim"
     )
     relative = 100 * np.concatenate([gained[title] / _printed_means(title) for title in TABLE_2])
     impossible = impossible_cells()
@@ -582,31 +585,29 @@ def _printed(run: Run) -> Findings:
     ]
     table = Table(
         "Table 2",
-        "Gains of IG_FS as printed, in points",
+        "Printed gains of IG_FS over its competitors",
         "points",
         tuple(cells),
-        note="differences of the paper's own means; nothing here is ours",
+        note="Differences of the paper's printed means.",
     )
     judgements = {
         "printed-highest": Judgement(
             holds(bool((every > 0).all())),
-            f"In the printed table IG_FS has the higher mean in {int((every > 0).sum())} of "
-            f"{len(every)} comparisons. That is what one split each gave; the claims on the single "
-            "data sets below are about many splits.",
+            f"IG_FS has the higher printed mean in {int((every > 0).sum())} of {len(every)} "
+            "comparisons. Each is from one split.",
         ),
         "printed-ten-percent": Judgement(
             holds(enough == len(every)),
-            f"Of the {len(every)} differences that follow from the printed means, {enough} are at "
-            f"least ten points and {int((relative >= CLAIMED_GAIN).sum())} at least ten percent of "
-            f"the rival's accuracy; the smallest is {every.min():.1f} points. So {own_table}.",
+            f"Of {len(every)} printed differences, {enough} are at least ten points, and "
+            f"{int((relative >= CLAIMED_GAIN).sum())} are at least ten per cent of the "
+            f"competitor's accuracy. The smallest is {every.min():.1f} points. {own_table}.",
         ),
         "printed-possible": Judgement(
             holds(not impossible),
-            "Where the standard deviation over sizes is printed as 0.0, all sizes had the same "
-            "accuracy (on the small sets one more sample right at one size would show), so it is a "
-            f"share of the test samples. {_impossible_text(impossible)} The test samples of "
-            "OrgsPeople and PeoplePlaces are as many as these sets have in all, though L and U "
-            "were taken from them.",
+            "A printed standard deviation of 0.0 means the same accuracy at all sizes, which is a "
+            f"share of the test samples. {_impossible_text(impossible)} For OrgsPeople and "
+            "PeoplePlaces, the printed numbers of test samples equal the sizes of the whole sets, "
+            "which also contain L and U.",
         ),
     }
     return Findings((table,), (), judgements)
@@ -617,8 +618,9 @@ def _printed_means(title: str) -> Floats:
 
 
 def impossible_cells() -> list[tuple[str, float, int]]:
-    """Data set, accuracy and number of test samples of printed accuracies with deviation 0.0
-    that no count of samples gives.
+    """Return printed accuracies with deviation 0.0 that no count of test samples gives.
+
+    The items are data set, accuracy and number of test samples.
     """
     found = []
     for title, methods in TABLE_2.items():
@@ -641,15 +643,15 @@ def _impossible_text(impossible: Sequence[tuple[str, float, int]]) -> str:
     return f"No number of samples gives {cells}."
 
 
-# ---- Table 2
+# Table 2
 
 CASES = (
     Case(
         "Arcene",
         "arcene",
         (
-            "Arcene: the paper has 100 samples, our file all 200 that have public labels; each "
-            "split takes 100 of them.",
+            "Arcene: the paper has 100 samples. Our file has all 200 public ones, and each split "
+            "draws 100.",
         ),
     ),
     Case("Leukemia", "leukemia"),
@@ -659,19 +661,18 @@ CASES = (
 )
 TEXTS = ("OrgsPeople", "PeoplePlaces")
 SPLITS = {"Arcene": (8, 40), "Leukemia": (12, 60), "CNS": (10, 40)}  # quick, full
-INSIDE = "Leukemia"  # where the ideas behind the method are looked at one by one
+INSIDE = "Leukemia"  # data set on which the ideas of the method are tested one by one
 TEXT_SETTING = (
-    "{title}: the words are those of another preprocessing ({n} terms, the paper has 9729), as "
-    "counts; tested on all documents "
-    "but L and U. {unlabeled} unlabelled documents and sizes {sizes}{reason}."
+    "{title}: counts of {n} terms (paper: 9729), all documents except L and U tested, {unlabeled} "
+    "unlabelled, {splits} splits, sizes {sizes}{reason}."
 )
 
 
 def _plan(case: Case, run: Run) -> tuple[Plan, int]:
-    """How one data set of Table 2 is run, and on how many splits."""
+    """Return the plan for one data set of Table 2, and the number of splits."""
     labeled, unlabeled, test, _ = TABLE_1[case.title]
     if case.title in TEXTS:
-        # A complete graph of 500 documents takes seconds for each size.
+        # A complete graph of 500 documents takes seconds per size.
         plan = (
             Plan(labeled, 100, (5, 20)) if run.quick else Plan(labeled, unlabeled, (5, 10, 15, 20))
         )
@@ -720,18 +721,19 @@ def _size_settings(
     )
     if case.title in TEXTS:
         reason = (
-            " keep the quick run quick"
+            " to keep the quick run short"
             if run.quick
-            else ", where the paper has all from 5 to 20, keep the run short"
+            else " (paper: all from 5 to 20) to keep the run short"
         )
         given = {
             "title": case.title,
             "n": n_features,
             "unlabeled": plan.unlabeled,
             "sizes": sizes,
+            "splits": splits,
             "reason": reason,
         }
-        return (TEXT_SETTING.format(**given), f"{case.title}: {splits} splits.")
+        return (TEXT_SETTING.format(**given),)
     return (f"{case.title}: {splits} splits, sizes {sizes}.",)
 
 
@@ -741,7 +743,7 @@ def _accuracy_table(title: str, outcomes: Sequence[Outcome]) -> Table:
         for place, learner in enumerate(LEARNERS):
             paper = printed[row][place][0] if row in printed else None
             cells.append(estimate(stacked(outcomes, row)[:, place]).cell(row, learner, paper))
-    note = f"paper: one split; ours: mean over {len(outcomes)} splits. The last four rows are ours."
+    note = f"Paper: one split. Ours: mean over {len(outcomes)} splits."
     return Table("Table 2", f"{title}: accuracy, mean over the sizes", "%", tuple(cells), note)
 
 
@@ -762,16 +764,15 @@ def _seen(outcomes: Sequence[Outcome], name: str) -> Floats:
 
 
 def _carried_table(title: str, outcomes: Sequence[Outcome]) -> Table:
-    names = {"right": "right", "claimed": "average confidence", "larger class": "larger class of U"}
+    names = {"right": "correct", "claimed": "mean confidence", "larger class": "larger class of U"}
     cells = tuple(
-        estimate(_seen(outcomes, name)).cell("labels that joined", shown)
-        for name, shown in names.items()
+        estimate(_seen(outcomes, name)).cell("added labels", shown) for name, shown in names.items()
     )
-    return Table(f"Study: carried labels, {title}", "The labels of the chosen round", "%", cells)
+    return Table(f"Study: added labels, {title}", "Labels of the selected round", "%", cells)
 
 
 def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
-    """Whether IG_FS is above both rivals with every learner."""
+    """Return the verdict on "IG_FS is better than both competitors with every learner"."""
     differences, printed = gains(outcomes), printed_gains(title)
     verdict = judge_gain(differences, float(printed.mean()))
     each, overall = estimates(differences), estimate(differences.mean(axis=1))
@@ -779,32 +780,25 @@ def table_2_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
         sum(one.clearly_above(0, CERTAIN) for one in each),
         sum(one.clearly_below(0, CERTAIN) for one in each),
     )
-    seed, random, whole = (
-        estimate(gains(outcomes, [row]).mean(axis=1)) for row in (SEED, RANDOM, ALL)
-    )
     return Judgement(
         verdict,
-        f"Over {len(outcomes)} splits, and over three learners and both rivals, IG_FS gains "
-        f"{overall} points; the printed means have {written(printed.mean())}. Of the six "
-        f"comparisons it wins {won} and loses {lost} by more than two standard errors. "
-        f"{_outlook(verdict, overall)} Against the Fisher score of the labelled samples, which is "
-        f"its own start, it gains {seed} points; against random columns {random}, against all "
-        f"columns {whole}. {_spread(title, outcomes)}",
+        f"IG_FS gains {overall} points (printed {written(printed.mean())}; clear gains {won}, clear "
+        f"losses {lost} of 6). {_outlook(verdict, overall)} {_spread(title, outcomes)}",
     )
 
 
 def _outlook(verdict: Verdict, gain: Estimate) -> str:
     if verdict is Verdict.FAILS:
-        return "That is no lead like the printed one."
+        return "This does not confirm the printed lead."
     return (
-        "So it is ahead."
+        "It leads."
         if gain.clearly_above(0, CERTAIN)
-        else "So few splits cannot rule out the printed lead."
+        else "Too few splits exclude the printed lead."
     )
 
 
 def _spread(title: str, outcomes: Sequence[Outcome]) -> str:
-    """How many printed cells a single split could have given."""
+    """Count the printed cells that a single split may give."""
     near = 0
     for row in (*RIVALS, HYBRID):
         values = stacked(outcomes, row)
@@ -812,14 +806,11 @@ def _spread(title: str, outcomes: Sequence[Outcome]) -> str:
         near += int(
             (np.abs(printed - values.mean(axis=0)) <= SURE * values.std(axis=0, ddof=1)).sum()
         )
-    return (
-        f"Of the nine printed cells {near} are within three standard deviations of what single "
-        "splits give here."
-    )
+    return f"{near} of 9 printed cells are plausible."
 
 
 def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
-    """Whether IG_FS gains ten points on both rivals, mean over the learners."""
+    """Return the verdict on "IG_FS gains ten points on both, averaged over the learners"."""
     differences = {rival: gains(outcomes, [rival]).mean(axis=1) for rival in RIVALS}
     verdict = judge_at_least(differences, CLAIMED_GAIN)
     printed = dict(zip(RIVALS, printed_gains(title).reshape(2, -1).mean(axis=1), strict=True))
@@ -827,24 +818,20 @@ def gain_judgement(title: str, outcomes: Sequence[Outcome]) -> Judgement:
         f"{estimate(differences[rival])} points over {rival} (printed {written(printed[rival])})"
         for rival in RIVALS
     ]
-    right, claimed = (estimate(_seen(outcomes, name)).mean for name in ("right", "claimed"))
-    told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, SEED)).mean(axis=1))
+    from_truth = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, SEED)).mean(axis=1))
     below = (
-        "below ten by more than two standard errors"
+        "At least one is clearly below ten"
         if verdict is Verdict.FAILS
-        else "not clearly below ten"
+        else "Neither is clearly below ten"
     )
     return Judgement(
         verdict,
-        f"Mean over the three learners and {len(outcomes)} splits: {joined(parts)}; "
-        f"{'at least one is' if verdict is Verdict.FAILS else 'both are'} {below}. The labels that "
-        f"join are {right:.0f} % right at an average confidence of {claimed:.1f} %. With the true "
-        f"labels of U the Fisher score would gain {told} points on the labels alone: about the "
-        "most that carried labels could bring.",
+        f"IG_FS gains {joined(parts)}. {below}. The Fisher score gains {from_truth} from the true "
+        "labels of U.",
     )
 
 
-# ---- what carries the method, on Leukemia
+# The ideas of the method, tested on Leukemia
 
 
 def _inside(run: Run) -> Findings:
@@ -857,10 +844,10 @@ def _inside(run: Run) -> Findings:
     of_seed, of_all, gained, lost = (np.array([one[name] for one in found]) for name in SEEN_INSIDE)
     graphs = Table(
         "Study: graphs, Leukemia",
-        "Unlabelled samples that the harmonic function labels right",
+        "Unlabelled samples labelled correctly by the harmonic function",
         "%",
         tuple(
-            estimate(share).cell("labelled right", name)
+            estimate(share).cell("labelled correctly", name)
             for name, share in zip(SEEN_INSIDE, (of_seed, of_all), strict=False)
         ),
     )
@@ -878,7 +865,7 @@ def _inside(run: Run) -> Findings:
             (graphs,),
             (),
             judgements,
-            (*settings, "Features on another scale: in the full run only."),
+            (*settings, "Scaled features are studied in the full run only."),
         )
     scaled = {}
     for name, scale in SCALES.items():
@@ -889,7 +876,12 @@ def _inside(run: Run) -> Findings:
     return Findings((graphs, _scale_table(scaled)), (), judgements, settings)
 
 
-SEEN_INSIDE = ("graph of the seed", "graph of all columns", "margin gain", "margin lost")
+SEEN_INSIDE = (
+    "graph of the initial features",
+    "graph of all columns",
+    "margin gain",
+    "margin lost",
+)
 SCALE_SPLITS = 30
 SCALES = {"as given": None, "divided by the deviation": "standard"}
 
@@ -902,10 +894,10 @@ def _scale_table(outcomes: Mapping[str, Sequence[Outcome]]) -> Table:
         for place, learner in enumerate(LEARNERS)
         if row in (SSELECT, HYBRID) or name == "as given"
     )
-    note = "the Fisher score and SFFS do not depend on the scale, and the learners bring their own"
+    note = "The Fisher score and SFFS do not depend on the scale. The learners scale by themselves."
     return Table(
         "Study: scale, Leukemia",
-        "Accuracy by how features are scaled before selection",
+        "Accuracy by scaling of the features before selection",
         "%",
         cells,
         note,
@@ -913,7 +905,7 @@ def _scale_table(outcomes: Mapping[str, Sequence[Outcome]]) -> Table:
 
 
 def seed_judgement(outcomes: Sequence[Outcome]) -> Judgement:
-    """Whether the hybrid improves on its own start."""
+    """Return the verdict on "IG_FS improves on its initial features"."""
     differences = gains(outcomes, [SEED])
     verdict = judge_gain(differences, WORTH)
     each, overall = (
@@ -923,47 +915,47 @@ def seed_judgement(outcomes: Sequence[Outcome]) -> Judgement:
     parts = [f"{learner} {gain}" for learner, gain in each.items()]
     helped = [learner for learner, gain in each.items() if gain.clearly_above(0, SURE)]
     if verdict is Verdict.FAILS:
-        meaning = "The unlabelled samples correct the start no better than they spoil it."
+        meaning = "Unlabelled samples improve the initial features no more than they harm them."
     elif overall.clearly_above(0, CERTAIN):
-        meaning = "The unlabelled samples do help."
+        meaning = "Unlabelled samples help."
     else:
-        shown = f"They help with {joined(helped)}; over" if helped else "Over"
-        meaning = f"{shown} all learners a gain of {WORTH:g} point is neither shown nor ruled out."
+        shown = f"They help with {joined(helped)}. " if helped else ""
+        meaning = f"{shown}A mean gain of {WORTH:g} point is neither shown nor excluded."
     return Judgement(
         verdict,
-        f"On Leukemia IG_FS gains {overall} points on the Fisher score of the labelled samples "
-        f"alone, where it starts ({', '.join(parts)}; {len(outcomes)} splits). {meaning}",
+        f"On Leukemia, IG_FS gains {overall} points over the Fisher score of the labelled samples, "
+        f"its initial features ({', '.join(parts)}; {len(outcomes)} splits). {meaning}",
     )
 
 
 def confidence_judgement(outcomes: Sequence[Outcome]) -> Judgement:
-    """Whether the labels that join are as right as their confidence says."""
+    """Return the verdict on "added labels are as correct as their confidence"."""
     right, claimed, larger = (
         _seen(outcomes, name) for name in ("right", "claimed", "larger class")
     )
     verdict = judge_confidence(right, claimed)
-    told = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, HYBRID)).mean(axis=1))
+    from_truth = estimate((stacked(outcomes, ORACLE) - stacked(outcomes, HYBRID)).mean(axis=1))
     meaning = (
-        "So narrow a bandwidth as λ = d0/3 makes nearly every probability 0 or 1, right or wrong."
+        "The narrow bandwidth λ = d0/3 makes nearly every probability 0 or 1, correct or not."
         if verdict is Verdict.FAILS
-        else "So the confidence is a fair measure."
+        else "The confidence is a fair measure."
     )
     bottleneck = (
-        "The carried labels are the bottleneck"
-        if told.clearly_above(0, CERTAIN)
-        else "Better labels would not help for sure"
+        "The added labels are the bottleneck"
+        if from_truth.clearly_above(0, CERTAIN)
+        else "Better labels would not clearly help"
     )
     return Judgement(
         verdict,
-        f"On Leukemia {estimate(right):.1f} % of the labels that join are right, at an average "
-        f"confidence of {estimate(claimed):.1f} %; naming the larger class of U always would be "
-        f"{estimate(larger).mean:.0f} % right. {meaning} {bottleneck}: with the true ones the "
-        f"Fisher score gains {told} points on IG_FS.",
+        f"On Leukemia, {estimate(right):.1f} % of the added labels are correct, at a mean "
+        f"confidence of {estimate(claimed):.1f} %. Always predicting the larger class of U gives "
+        f"{estimate(larger).mean:.0f} %. {meaning} {bottleneck}: true labels would give the Fisher "
+        f"score {from_truth} points over IG_FS.",
     )
 
 
 def distance_judgement(of_seed: Floats, of_all: Floats) -> Judgement:
-    """Whether the graph of the seed carries labels better than that of all columns."""
+    """Return the verdict on "the graph of the initial features is better than that of all"."""
     verdict = judge_gain((of_seed - of_all)[:, None], WORTH)
     gain = estimate(of_seed - of_all)
     if verdict is Verdict.FAILS:
@@ -972,34 +964,34 @@ def distance_judgement(of_seed: Floats, of_all: Floats) -> Judgement:
         meaning = "better" if gain.clearly_above(0, CERTAIN) else "not clearly better or worse"
     return Judgement(
         verdict,
-        f"On Leukemia the graph of the columns chosen by the labels gives {estimate(of_seed):.1f} "
-        "% of the unlabelled samples their right label, the graph of all 7129 columns "
-        f"{estimate(of_all):.1f} %: {gain} points, so the selected columns make a graph that is "
-        f"{meaning}.",
+        f"On Leukemia, the graph of the initial features labels {estimate(of_seed):.1f} % of the "
+        f"unlabelled samples correctly, and the graph of all 7129 columns {estimate(of_all):.1f} "
+        f"%. The difference is {gain} points, so the smaller graph is {meaning}.",
     )
 
 
 def margin_judgement(gained: Floats, lost: Floats) -> Judgement:
-    """Theorem 3.3 on real splits."""
+    """Return the verdict on Theorem 3.3 for real splits."""
     verdict = judge_margins(gained, lost)
     gain, share = estimate(gained), float(np.mean(lost))
+    assumption = (
+        "The proof assumes that the nearest labelled sample of each class alone determines the "
+        "harmonic function, which is wrong."
+    )
     meaning = {
-        Verdict.HOLDS: "It held every time.",
-        Verdict.CORRECTED: "It is true of the average, not of every case: the proof takes the "
-        "harmonic function to be decided by "
-        "the nearest labelled sample of each class alone, which it is not.",
-        Verdict.FAILS: "The proof takes the harmonic function to be decided by the nearest "
-        "labelled sample of each class alone, which it is not.",
+        Verdict.HOLDS: "The theorem holds in every case.",
+        Verdict.CORRECTED: f"The theorem holds on average, not in every case. {assumption}",
+        Verdict.FAILS: assumption,
     }[verdict]
     return Judgement(
         verdict,
-        "On Leukemia the confident samples have a mean normalised margin (Eq. 9) that exceeds that "
-        f"of all unlabelled samples, which is what a random draw expects, by {gain:+.3f}; in "
-        f"{share:.0f} % of the selections it is smaller. {meaning}",
+        "On Leukemia, the mean normalised margin (Eq. 9) of the confident samples exceeds that of "
+        f"all unlabelled samples, the expectation for a random draw, by {gain:+.3f}. It is smaller "
+        f"in {share:.0f} % of the selections. {meaning}",
     )
 
 
-# ---- SFFS as the base
+# SFFS as the base
 
 
 def _of_floating(run: Run) -> Findings:
@@ -1029,34 +1021,34 @@ def _of_floating(run: Run) -> Findings:
     )
     settings = (
         f"SFFS as the base: Leukemia, {len(seeds)} splits with |L| = 8 and |U| = 20, sizes "
-        f"{', '.join(map(str, plan.sizes))}; a "
-        "search over all 7129 columns in every round is slow.",
+        f"{', '.join(map(str, plan.sizes))}. A search over all 7129 columns in every round is "
+        "slow.",
     )
     return Findings((table,), (), {"flexible": floating_judgement(outcomes)}, settings)
 
 
 def floating_judgement(outcomes: Sequence[Outcome]) -> Judgement:
-    """Whether IG_FS improves on SFFS when SFFS is its base."""
+    """Return the verdict on "IG_FS improves on SFFS if SFFS is its base"."""
     differences = gains(outcomes, [SEED])
     verdict = judge_gain(differences, WORTH)
     right, overall = estimate(_seen(outcomes, "right")), estimate(differences.mean(axis=1))
     if verdict is Verdict.FAILS:
-        meaning = "It runs with any base, but does not better this one."
+        meaning = "It works with any base but does not improve this one."
     else:
         meaning = (
-            "It betters this base too."
+            "It improves this base, too."
             if overall.clearly_above(0, CERTAIN)
-            else "So few splits cannot decide it."
+            else "There are too few splits to decide."
         )
     return Judgement(
         verdict,
-        f"On Leukemia IG_FS with SFFS as its base gains {overall} points on SFFS of the labelled "
-        f"samples alone (mean over three learners, {len(outcomes)} splits); {right:.1f} % of its "
-        f"carried labels are right. {meaning}",
+        f"On Leukemia, IG_FS with SFFS as its base gains {overall} points over SFFS of the "
+        f"labelled samples ({len(outcomes)} splits). {right:.1f} % of its added labels are "
+        f"correct. {meaning}",
     )
 
 
-# ---- Fig. 4
+# Fig. 4
 
 LABELED = (6, 8, 10, 12)
 UNLABELED = (10, 20, 30, 40)
@@ -1067,8 +1059,9 @@ SHOWN = (SFFS, SSELECT, HYBRID, SEED, RANDOM, ALL)
 def levels(
     X: Any, y: Integers, plans: Sequence[Plan], seed: np.random.SeedSequence
 ) -> list[Outcome]:
-    """One division of the samples, run with several plans; what a plan leaves out is as in the
-    first.
+    """Run several plans on one division of the samples.
+
+    Selections that a plan omits are those of the first plan.
     """
     found = [outcome(X, y, plan, seed) for plan in plans]
     return [replace(one, accuracy={**found[0].accuracy, **one.accuracy}) for one in found]
@@ -1104,10 +1097,10 @@ def _sensitivity(run: Run) -> Findings:
         _learner_curves("Fig. 4(c)", "IG_FS by s, |L| = 8, |U| = 20", "s (%)", percent, found["s"]),
     )
     settings = (
-        "Fig. 4: the curves have no numbers in the text, and the data set is not named there; ours "
-        f"is Leukemia, {splits} splits, sizes {', '.join(map(str, base.sizes))}, mean over the "
-        "three learners. All |L|, and all |U|, of a split share its other samples and its test "
-        "samples. s = 90 % is added to the paper's 50 to 80 %.",
+        "Fig. 4: the paper prints no numbers and does not name the data set. We use Leukemia, "
+        f"{splits} splits, sizes {', '.join(map(str, base.sizes))}, and the mean over three "
+        "learners. The levels of a split share their other samples. s = 90 % is added to the "
+        "paper's 50 to 80 %.",
     )
     judgements = {
         "figure-4a": lead_judgement(found["|L|"], labeled),
@@ -1148,8 +1141,9 @@ def _learner_curves(
 
 
 def _leads(found: Sequence[Sequence[Outcome]], rivals: Sequence[str]) -> Floats:
-    """Paired differences of IG_FS to the rivals, mean over the learners: splits × levels ×
-    rivals.
+    """Return paired differences of IG_FS and its competitors, averaged over the learners.
+
+    The shape is splits × levels × competitors.
     """
     return np.stack(
         [
@@ -1167,7 +1161,7 @@ def _by_level(differences: Floats, at: Sequence[int]) -> str:
 
 
 def lead_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int]) -> Judgement:
-    """Fig. 4(a): IG_FS is at least as good as both rivals for every |L|."""
+    """Return the verdict on Fig. 4(a): IG_FS is at least as good as both for every |L|."""
     differences = _leads(found, RIVALS)
     verdict = judge_never_behind(differences)
     texts = []
@@ -1175,11 +1169,11 @@ def lead_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int]) -
         part = differences[:, :, place]
         texts.append(f"over {rival} {_by_level(part, labeled)}, mean {estimate(part.mean(axis=1))}")
     end = (
-        "It is behind one of them by more than three standard errors at some |L|, or by more than "
-        "two in the mean."
+        "It is behind by more than three standard errors at some |L|, or by more than two on "
+        "average."
         if verdict is Verdict.FAILS
-        else "It is nowhere behind by more than three standard errors, nor in the mean by more "
-        "than two."
+        else "It is nowhere behind by more than three standard errors, nor on average by more than "
+        "two."
     )
     return Judgement(
         verdict,
@@ -1189,7 +1183,7 @@ def lead_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int]) -
 
 
 def labels_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int]) -> Judgement:
-    """Fig. 4(a): more labels help all three methods, but IG_FS not significantly from 6 to 10."""
+    """Return the verdict on Fig. 4(a): more labels help all, but not IG_FS from 6 to 10."""
     six, ten = labeled.index(6), labeled.index(10)
     rises = {row: _means(found[-1], row) - _means(found[0], row) for row in (*RIVALS, HYBRID)}
     rise = _means(found[ten], HYBRID) - _means(found[six], HYBRID)
@@ -1198,38 +1192,38 @@ def labels_judgement(found: Sequence[Sequence[Outcome]], labeled: Sequence[int])
     losers = [row for row, values in rises.items() if estimate(values).clearly_below(0, CERTAIN)]
     significant = "significant" if estimate(rise).clearly_above(0, CERTAIN) else "not significant"
     end = (
-        f"That is {significant}, and {joined(losers) + ' lost' if losers else 'no method lost'} by "
-        "more labels."
+        f"This is {significant}, and {joined(losers) + ' lost' if losers else 'no method lost'} "
+        "through more labels."
     )
     return Judgement(
         verdict,
-        f"From |L| = {labeled[0]} to {labeled[-1]} the methods rise, in points: {listed}. From 6 "
-        f"to 10 IG_FS rises by {estimate(rise)}. {end}",
+        f"From |L| = {labeled[0]} to {labeled[-1]}, the accuracy changes by {listed} points. From "
+        f"6 to 10, IG_FS changes by {estimate(rise)}. {end}",
     )
 
 
 def unlabeled_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[int]) -> Judgement:
-    """Fig. 4(b): IG_FS is better than sSelect for every |U|."""
+    """Return the verdict on Fig. 4(b): IG_FS is better than sSelect for every |U|."""
     differences = _leads(found, [SSELECT])[:, :, 0]
     verdict = judge_gain(differences, WORTH)
     overall = estimate(differences.mean(axis=1))
     if verdict is Verdict.FAILS:
-        end = "That is no consistent lead."
+        end = "This is no consistent lead."
     else:
         end = (
-            "So it leads."
+            "It leads."
             if overall.clearly_above(0, CERTAIN)
-            else f"So few splits cannot rule out a lead of {WORTH:g} point."
+            else f"Too few splits exclude a lead of {WORTH:g} point."
         )
     return Judgement(
         verdict,
         f"Lead of IG_FS over sSelect in points by |U| (in brackets), {len(differences)} splits: "
-        f"{_by_level(differences, unlabeled)}; mean {overall}. {end}",
+        f"{_by_level(differences, unlabeled)}, mean {overall}. {end}",
     )
 
 
 def more_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[int]) -> Judgement:
-    """Fig. 4(b): more unlabelled samples do not always help."""
+    """Return the verdict on Fig. 4(b): more unlabelled samples do not always help."""
     accuracy = np.stack([_means(outcomes, HYBRID) for outcomes in found], axis=1)
     steps = np.diff(accuracy, axis=1)
     verdict = judge_not_strict(steps)
@@ -1237,16 +1231,16 @@ def more_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[int])
         f"{estimate(steps[:, j])} ({unlabeled[j]} to {unlabeled[j + 1]})"
         for j in range(steps.shape[1])
     )
-    every = "every step is up" if verdict is Verdict.FAILS else "not every step is up"
+    every = "Every step is" if verdict is Verdict.FAILS else "Not every step is"
     return Judgement(
         verdict,
-        f"IG_FS changes, in points, by |U| (in brackets): {listed}; {every} by more than two "
-        "standard errors.",
+        f"IG_FS changes in points by |U| (in brackets): {listed}. {every} positive by more than "
+        "two standard errors.",
     )
 
 
 def share_judgement(found: Sequence[Sequence[Outcome]]) -> Judgement:
-    """Fig. 4(c): s from 50 to 80 % changes the accuracy by less than five points."""
+    """Return the verdict on Fig. 4(c): s from 50 to 80 % changes less than five points."""
     spans = [
         span_of(np.stack([stacked(outcomes, HYBRID)[:, place] for outcomes in found], axis=1))
         for place in range(len(LEARNERS))
@@ -1258,36 +1252,36 @@ def share_judgement(found: Sequence[Sequence[Outcome]]) -> Judgement:
     which = "One exceeds" if verdict is Verdict.FAILS else "None exceeds"
     return Judgement(
         verdict,
-        f"Between s = 50 % and 80 % the means of IG_FS over {len(found[0])} splits span, in "
-        f"points: {listed}. {which} five by more than two standard errors.",
+        f"From s = 50 % to 80 %, the mean accuracies of IG_FS over {len(found[0])} splits span "
+        f"{listed} points. {which} five by more than two standard errors.",
     )
 
 
-# ---- the paper
+# The paper
 
 TOY_STATEMENTS = (
     Statement(
         "toy-supervised",
         "Section 1, Figure 1(a)",
-        "On the toy, a selection by the labels of A and B takes features 2 and 4.",
+        "Toy example: selection by the labels of A and B gives features 2 and 4.",
     ),
     Statement(
         "toy-semi-supervised",
         "Section 1, Figure 1(b)",
-        "On the toy, a semi-supervised selection of one feature in the whole space takes feature "
-        "2, which is wrong.",
+        "Toy example: semi-supervised selection of one feature in the whole space gives feature 2, "
+        "which is wrong.",
     ),
     Statement(
         "toy",
         "Section 1, Figure 1(c)",
-        "On the toy, IG_FS labels C and D right and ends in feature 4 alone.",
+        "Toy example: IG_FS labels C and D correctly and ends with feature 4.",
     ),
 )
 PRINTED_STATEMENTS = (
     Statement(
         "printed-highest",
         "Table 2",
-        "The printed means of IG_FS are the highest in all comparisons.",
+        "The printed means of IG_FS are highest in all comparisons.",
     ),
     Statement(
         "printed-ten-percent",
@@ -1304,31 +1298,31 @@ START_STATEMENTS = (
     Statement(
         "seed",
         "Sections 1 and 3",
-        "Unlabelled samples correct and expand the features that the labels alone select.",
+        "Unlabelled samples correct and extend the features selected by the labels.",
     ),
     Statement(
         "confidence",
         "Sections 1 and 2",
-        "The confident labels that join the training set are likely to be correct.",
+        "The confident labels added to the training set are likely to be correct.",
     ),
 )
 INSIDE_STATEMENTS = (
     Statement(
         "distance",
         "Sections 3 and 4",
-        "A graph of the selected features tells the classes apart better than one of all.",
+        "A graph of the selected features separates the classes better than a graph of all.",
     ),
     Statement(
         "theorem-3.3",
         "Theorem 3.3",
-        "Confident unlabelled samples have at least the average margin of random ones.",
+        "Confident unlabelled samples have at least the mean margin of random ones.",
     ),
 )
 FIGURE_STATEMENTS = (
     Statement(
         "figure-4a",
         "Figure 4(a)",
-        "For every |L|, IG_FS is better than sSelect and SFFS or equal to them.",
+        "IG_FS is at least as good as sSelect and SFFS for every |L|.",
     ),
     Statement(
         "figure-4a-labels",
@@ -1336,14 +1330,14 @@ FIGURE_STATEMENTS = (
         "More labels help all three methods, but IG_FS does not improve significantly from 6 to "
         "10.",
     ),
-    Statement("figure-4b", "Figure 4(b)", "For every |U|, IG_FS is better than sSelect."),
+    Statement("figure-4b", "Figure 4(b)", "IG_FS is better than sSelect for every |U|."),
     Statement(
         "figure-4b-more",
         "Figure 4(b)",
         "The accuracy of IG_FS does not strictly increase with |U|.",
     ),
     Statement(
-        "figure-4c", "Figure 4(c)", "From s = 50 % to 80 % the accuracy changes by less than 5 %."
+        "figure-4c", "Figure 4(c)", "The accuracy changes by less than 5 % from s = 50 % to 80 %."
     ),
 )
 
@@ -1355,12 +1349,12 @@ def _statements(title: str) -> tuple[Statement, ...]:
         Statement(
             f"table-2-{key}",
             "Table 2, Section 4",
-            f"On {title}, IG_FS is more accurate than SFFS and sSelect with all learners.",
+            f"{title}: IG_FS is more accurate than SFFS and sSelect with all learners.",
         ),
         Statement(
             f"gain-{key}",
             "Abstract, Section 6",
-            f"On {title}, IG_FS gains at least 10 % over SFFS and over sSelect.",
+            f"{title}: IG_FS gains at least 10 % over SFFS and over sSelect.",
         ),
     )
 
@@ -1370,6 +1364,37 @@ EXPERIMENT = Experiment(
     title="Graph-based iterative hybrid feature selection (IteraGraph_FS)",
     reference="E. Zhong, S. Xie, W. Fan, J. Ren, J. Peng, K. Zhang, Graph-based iterative hybrid "
     "feature selection, ICDM 2008",
+    introduction=(
+        "IteraGraph_FS (IG_FS) selects features with few labels, propagates labels to unlabelled "
+        "samples in a graph of these features, adds the confident labels and repeats. The paper "
+        "compares it with the supervised search SFFS and the semi-supervised score sSelect. L, U "
+        "and s are the labelled samples, the unlabelled samples and the confident share."
+    ),
+    notes=(
+        "Gains are paired by split, in points of accuracy, and averaged over three learners (naive "
+        "Bayes, 1-NN, SMO) and, unless stated, both competitors. The initial features of IG_FS are "
+        "those of the Fisher score of the labelled samples.",
+        "A lead fails if a comparison is lost by more than three standard errors, or if the mean "
+        "is below zero by more than one. It also fails if the mean is not above zero by two and "
+        "the claimed gain (1 point if none is printed) lies more than two above it. A gain of ten "
+        "points fails if it is clearly lower. With few splits, Student's t widens the limits.",
+        "“Clear” means by more than two standard errors. A printed cell is plausible for a single "
+        "split if it lies within three standard deviations of ours.",
+        "Random columns, all columns, initial features and the true labels of U are our baselines. "
+        "The gain from the true labels of U is about the upper bound for added labels.",
+    ),
+    summary=(
+        "The toy example holds exactly: supervised, semi-supervised and hybrid selection give the "
+        "printed features.",
+        "The printed gains are not at least 10 %. The paper's own table contradicts this claim: "
+        "its smallest gain is 0.7 points.",
+        "Over many random splits, the printed leads of IG_FS over SFFS and sSelect do not "
+        "reproduce on any of the five available data sets. The paper reports one split per set.",
+        "On Leukemia, 76.5 % of the added labels are correct at a mean confidence of 99.9 %. The "
+        "narrow bandwidth makes nearly every probability 0 or 1.",
+        "Two printed accuracies (25.5 % on Leukemia, 74.2 % on CNS) are impossible for the printed "
+        "numbers of test samples.",
+    ),
     parts=(
         Part(TOY_STATEMENTS, toy),
         Part(PRINTED_STATEMENTS, _printed),
@@ -1377,12 +1402,11 @@ EXPERIMENT = Experiment(
         Part(
             _statements("OrgsPlaces"),
             None,
-            "The pair of organisations and places is not among the data sets that graphsieve "
-            "knows.",
+            "The library has no data set of the pair organisations and places.",
         ),
         Part(INSIDE_STATEMENTS, _inside),
         Part(
-            (Statement("flexible", "Section 1", "IG_FS improves other bases too: SFFS."),),
+            (Statement("flexible", "Section 1", "IG_FS also improves other bases: SFFS."),),
             _of_floating,
         ),
         Part(FIGURE_STATEMENTS, _sensitivity),

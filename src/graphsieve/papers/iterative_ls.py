@@ -1,5 +1,5 @@
-"""Iterative Laplacian score (Zhu, Miao, Zhang 2012): eight tables of UCI, the faces of ORL, and
-a study of noise.
+"""Zhu, Miao and Zhang (2012): the iterative Laplacian score on eight UCI data sets and on the ORL
+faces, and a study of noise.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ from graphsieve.scores.labels import fisher_score
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.iterative_sieve import IterativeSieve
 
-# By method: the columns it selects, for 1, 2, 3, ... of them
+# By method: the selected columns for sizes 1, 2, 3, ...
 Selections = Mapping[str, Sequence[Integers]]
 
-# ---- what the paper says
+# Numbers and settings printed in the paper
 
-TABLE_1 = {  # Table 1: what the paper calls it; samples, features, classes
+TABLE_1 = {  # Table 1: name in the paper; samples, features, classes
     "wine": ("Wine", 178, 13, 3),
     "wpbc": ("Breast cancer", 198, 33, 2),
     "ionosphere": ("Ionosphere", 351, 34, 2),
@@ -63,34 +63,34 @@ TABLE_1 = {  # Table 1: what the paper calls it; samples, features, classes
     "parkinsons": ("Parkinsons", 57, 16, 2),
     "zoo": ("Zoo", 101, 16, 7),
 }
-OTHER_SHAPE = "parkinsons"  # the paper's is another, unknown table
+OTHER_SHAPE = "parkinsons"  # the paper uses another, unknown data set
 NEIGHBORS = 5  # Sec. 4: k
 FOLDS, REPEATS = 10, 10  # Sec. 4.1: 10 times 10-fold cross-validation
 FEW = range(5, 11)  # Sec. 4.1: "such as from 5 to 10"
 PEOPLE = (5, 10, 15, 40)  # Sec. 4.2: numbers of clusters
 STARTS, CLUSTERINGS, CLUSTERING_STEP = 10, 20, 5  # Sec. 4.2: k-means starts, repetitions, d
 FEW_PIXELS = 400  # Sec. 4.2: "when selected feature number is smaller than 400"
-TRAINING_IMAGES, STEPS = (2, 5, 8), (1, 5, 20)  # Sec. 4.3, of each person; d as in Fig. 3
+TRAINING_IMAGES, STEPS = (2, 5, 8), (1, 5, 20)  # Sec. 4.3: images per person; d as in Fig. 3
 
-# ---- what it leaves open
+# Our choices where the paper leaves settings open
 
-VERY_FEW = range(1, 5)  # the conclusion's "very few features", below the 5 to 10 of Sec. 4.1
+VERY_FEW = range(1, 5)  # "very few features" in the conclusion, below the 5 to 10 of Sec. 4.1
 WHOLE = 40  # people in ORL
 PIXELS = (10, 20, 50, 100, 150, 200, 300, 400, 600, 800)
 QUICK_PIXELS, QUICK_PEOPLE = (20, 100, 200, 400), (5, 10, 40)
-SPLITS = 10  # of the faces into training and test images; the paper does not say
-RANDOM_ORDERS = 5  # in each repetition
-MANY_PIXELS = 100  # from here on, and below, the step is judged apart
-LEAST_TABLES = 4  # with fewer of the eight, a claim about all of them is not judged
-# Thousands of equal distances make its neighbours slow to follow: two seconds for a ranking
+SPLITS = 10  # of the faces into training and test images; not given in the paper
+RANDOM_ORDERS = 5  # per repetition
+MANY_PIXELS = 100  # the step is judged separately below this number and from it on
+LEAST_TABLES = 4  # of eight; with fewer data sets, claims about all of them are not judged
+# Thousands of equal distances make its neighbour search slow: two seconds per ranking.
 SLOW = "anneal"
 
-# ---- the study of noise, as in docs/searches.md
+# The study of noise, as in docs/searches.md
 
 RELEVANT, NOISE, SAMPLES, CLUSTERS = 5, 100, 100, 3
 SEPARATIONS, MIDDLE = (0.875, 1.75, 2.625), 1.75
 
-ROUNDING = 1e-12  # of sums of squares in another order, relative
+ROUNDING = 1e-12  # relative rounding error of sums of squares
 LS, ITERATIVE, SECOND, VARIANCE, RANDOM, ALL = (
     "LS",
     "IterativeLS",
@@ -104,43 +104,47 @@ FISHER = "Fisher (labels)"
 
 @dataclass(frozen=True)
 class Reading:
-    """How columns are scaled, and the t of the heat kernel: neither is in the paper."""
+    """Scaling of the columns and bandwidth t of the heat kernel. The paper gives neither."""
 
     name: str
     scale: Literal["minmax", "standard"] | None
     bandwidth: float | Literal["auto"]
 
     def scaled(self, X: Floats, *others: Floats) -> list[Floats]:
-        """All tables on the scale of the first; constant columns stay constant."""
+        """Scale all tables by the first. Constant columns stay constant."""
         if self.scale is None:
             return [X, *others]
         scaler = (MinMaxScaler() if self.scale == "minmax" else StandardScaler()).fit(X)
         return [np.asarray(scaler.transform(table)) for table in (X, *others)]
 
 
-UNIT = Reading("columns from 0 to 1, t = 1", "minmax", 1.0)
-STANDARD = Reading("columns of deviation 1, t automatic", "standard", "auto")
-RAW = Reading("columns as they are, t automatic", None, "auto")
+UNIT = Reading("columns scaled to [0, 1], t = 1", "minmax", 1.0)
+STANDARD = Reading("standardised columns, automatic t", "standard", "auto")
+RAW = Reading("unscaled columns, automatic t", None, "auto")
 PIXEL_READINGS = (
-    Reading("pixels as they are, t automatic", None, "auto"),
+    Reading("unscaled pixels, automatic t", None, "auto"),
     UNIT,
-    Reading("pixels as they are, t = 1", None, 1.0),
+    Reading("unscaled pixels, t = 1", None, 1.0),
 )
 
-# ---- measures and rules of judgement
+# Rules of the verdicts
 
 
 def almost_always_better(gains: Sequence[Estimate]) -> Verdict:
-    """Of the points that differ by more than one standard error, nine in ten must be gains; and
-    a tenth of all must differ.
+    """Return the verdict on "almost always better".
+
+    At least a tenth of the points must differ by more than one standard error, and nine in ten of
+    these must be gains.
     """
     decided = [gain.mean > 0 for gain in gains if abs(gain.mean) > gain.error]
     return holds(len(decided) >= len(gains) / 10 and sum(decided) >= 0.9 * len(decided))
 
 
 def better_on_the_whole(gains: Sequence[Estimate]) -> Verdict:
-    """The mean must be a gain by more than two standard errors, most cases gains, and none a
-    loss by more than three errors.
+    """Return the verdict on "better", over several cases.
+
+    The mean gain must exceed two standard errors, most cases must be gains, and no loss may exceed
+    three standard errors.
     """
     most = 2 * sum(gain.mean > 0 for gain in gains) > len(gains)
     return holds(
@@ -148,26 +152,21 @@ def better_on_the_whole(gains: Sequence[Estimate]) -> Verdict:
     )
 
 
-ON_THE_WHOLE = (
-    "The rule asks for a mean gain by more than two standard errors, gains in more than half of "
-    "the cases, and no loss by more than three standard errors in any."
-)
-
-
 def in_all_readings(verdicts: Sequence[Verdict]) -> Verdict:
-    """What depends on a setting that the paper leaves open holds with a correction: that setting
-    must be named.
+    """Return the common verdict of all readings.
+
+    If the readings differ, the claim holds with a correction: the open setting must be stated.
     """
     return verdicts[0] if len(set(verdicts)) == 1 else Verdict.CORRECTED
 
 
 def hardly_matters(gains: Sequence[Estimate]) -> bool:
-    """No case differs by more than two standard errors and more than two percent."""
+    """Whether no case differs by more than two standard errors and more than two points."""
     return all(abs(gain.mean) <= max(2 * gain.error, 2.0) for gain in gains)
 
 
 def nearly_equal(differences: Any) -> Verdict:
-    """The mean absolute difference must be at most one percent."""
+    """Return the verdict on a mean absolute difference of at most one point."""
     return holds(float(np.abs(differences).mean()) <= 1.0)
 
 
@@ -176,24 +175,31 @@ def _of(count: int, total: int) -> str:
 
 
 def _ahead(gains: Mapping[str, Estimate]) -> str:
-    """The mean; how many gains, how many beyond two errors, how many losses beyond two; and
-    which they are.
-    """
+    """Describe gains by their mean and the numbers of gains, clear gains and clear losses."""
     values = list(gains.values())
     return (
-        f"{together(values)} percent in the mean, ahead in "
-        f"{_of(sum(gain.mean > 0 for gain in values), len(values))}, by more "
-        f"than two standard errors in {sum(gain.above() for gain in values)}, behind by as much in "
-        f"{sum(gain.below() for gain in values)} ({listed(gains)})"
+        f"{together(values)} points on average (gains "
+        f"{_of(sum(gain.mean > 0 for gain in values), len(values))}, clear gains "
+        f"{sum(gain.above() for gain in values)}, clear losses "
+        f"{sum(gain.below() for gain in values)})"
     )
 
 
-# ---- rankings
+def _gain_cells(gains: Mapping[str, Mapping[str, Estimate]]) -> list[Cell]:
+    """Return cells of gains by column and row."""
+    return [one.cell(row, column) for column, by in gains.items() for row, one in by.items()]
+
+
+def _by_reading(values: Mapping[str, Estimate]) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in values.items())
+
+
+# Rankings
 
 
 def laplacian_order(X: Floats, bandwidth: float | str) -> Integers:
-    """Columns by their Laplacian score, best first."""
-    with held_back():  # constant columns, and few edges where t is small: both are meant
+    """Return the columns by their Laplacian score, best first."""
+    with held_back():  # expected warnings: constant columns, and few edges if t is small
         sieve = GraphSieve(
             "laplacian",
             n_features_to_select=1,
@@ -213,7 +219,7 @@ def iterated(
     variant: int = 1,
     n_features_to_select: int = 1,
 ) -> Any:
-    """A fitted `IterativeSieve`."""
+    """Return a fitted `IterativeSieve`."""
     with held_back():
         return IterativeSieve(
             n_features_to_select=n_features_to_select,
@@ -227,35 +233,33 @@ def iterated(
 
 
 def iterative_order(X: Floats, bandwidth: float | str, *, step: int = 1) -> Integers:
-    """Columns in the order of their survival (IterativeLS-1), best first."""
+    """Return the columns in reverse order of elimination (IterativeLS-1), best first."""
     return np.argsort(iterated(X, bandwidth, step=step).ranking_, kind="stable")
 
 
 def variance_order(X: Floats) -> Integers:
-    """Columns by their variance, largest first; constant ones last."""
+    """Return the columns by variance, largest first. Constant columns come last."""
     with held_back():
         scores = variance_score(X)
     return np.argsort(-np.nan_to_num(scores, nan=-1.0), kind="stable")
 
 
 def prefixes(order: Integers) -> list[Integers]:
-    """The best one, the best two, and so on."""
+    """Return the best column, the best two, and so on."""
     return [order[:size] for size in range(1, len(order) + 1)]
 
 
 def successive_sets(sieve: Any) -> list[Integers]:
-    """What IterativeLS-2 selects when asked for 1, 2, 3, ... columns: its sets need not contain
-    each other.
-    """
+    """Return the sets of IterativeLS-2 for sizes 1, 2, 3, ... They need not be nested."""
     best = np.argmin(sieve.ranking_, keepdims=True)
     return [best, *(stage.features for stage in reversed(sieve.path_))]
 
 
-# ---- the nearest neighbour in cross-validation
+# 1-NN in cross-validation
 
 
 def folds(X: Floats, y: Integers, seed: int) -> list[tuple[Integers, Integers]]:
-    """Training and test rows; classes keep their shares as far as they can."""
+    """Return training and test rows, stratified as far as possible."""
     with warnings_ignored("The least populated class", UserWarning):
         return list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(X, y))
 
@@ -263,11 +267,10 @@ def folds(X: Floats, y: Integers, seed: int) -> list[tuple[Integers, Integers]]:
 def nearest_hits(
     train: Floats, classes: Integers, test: Floats, truth: Integers, sets: Selections
 ) -> dict[str, Floats]:
-    """By method: whether the nearest training row is of the right class, of shape (number of sets,
-    test rows).
+    """Return, by method, whether the nearest training row has the correct class.
 
-    Of training rows at the same distance (to rounding) the first counts, as whoever takes a minimum
-    would have it.
+    The arrays have shape (number of sets, test rows). The first of training rows at equal distance,
+    up to rounding, counts.
     """
     squares = np.square(test.T[:, :, None] - train.T[:, None, :])  # columns × test × training rows
     found: dict[str, Floats] = {}
@@ -290,7 +293,7 @@ def nearest_hits(
 def with_baselines(
     sets: Selections, n_features: int, rng: np.random.Generator
 ) -> dict[str, Sequence[Integers]]:
-    """A few random orders and all columns beside the selections."""
+    """Add a few random orders and all columns to the selections."""
     drawn = {
         f"{RANDOM} {draw}": prefixes(rng.permutation(n_features)) for draw in range(RANDOM_ORDERS)
     }
@@ -298,21 +301,19 @@ def with_baselines(
 
 
 def random_joined(hits: Mapping[str, Floats]) -> dict[str, Floats]:
-    """The random orders as one method: their mean."""
+    """Replace the random orders by their mean."""
     drawn = [values for method, values in hits.items() if method.startswith(RANDOM)]
     kept = {method: values for method, values in hits.items() if not method.startswith(RANDOM)}
     return {**kept, RANDOM: np.mean(drawn, axis=0)}
 
 
 def averaged(found: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    """The mean over repetitions."""
+    """Return the mean over repetitions."""
     return {method: np.mean([one[method] for one in found], axis=0) for method in found[0]}
 
 
 def cross_validated(X: Floats, y: Integers, sets: Selections, fold_seed: int) -> dict[str, Floats]:
-    """By method: for each number of columns and each sample, whether it was predicted rightly
-    when it was held out.
-    """
+    """Return, by method, whether each held-out sample is predicted correctly for each size."""
     hits = {method: np.empty((len(chosen), len(y))) for method, chosen in sets.items()}
     for train, test in folds(X, y, fold_seed):
         for method, values in nearest_hits(X[train], y[train], X[test], y[test], sets).items():
@@ -323,20 +324,21 @@ def cross_validated(X: Floats, y: Integers, sets: Selections, fold_seed: int) ->
 def cross_validated_selection(
     X: Floats, y: Integers, seed: np.random.SeedSequence
 ) -> dict[str, Floats]:
-    """The same with columns scaled and ranked on the training rows alone; and the Fisher score,
-    which is told their labels.
+    """Return the same with columns scaled and ranked on the training rows.
+
+    The Fisher score, which uses their labels, is added.
     """
     rng = np.random.default_rng(seed)
     hits: dict[str, Floats] = {}
     for train, test in folds(X, y, int(rng.integers(2**31))):
         A, B = UNIT.scaled(X[train], X[test])
-        with held_back():  # columns that are constant in this fold
+        with held_back():  # expected warning: columns that are constant in this fold
             fisher = fisher_score(A, y[train])
         orders = {
             LS: laplacian_order(A, UNIT.bandwidth),
             ITERATIVE: iterative_order(A, UNIT.bandwidth),
             VARIANCE: variance_order(A),
-            # What cannot be scored comes last.
+            # Columns without a score come last.
             FISHER: np.argsort(-np.nan_to_num(fisher, nan=-1.0, posinf=np.inf), kind="stable"),
         }
         sets = with_baselines(
@@ -348,39 +350,36 @@ def cross_validated_selection(
 
 
 def over_sizes(hits: Floats, sizes: Iterable[int]) -> Floats:
-    """For each sample, percent of hits over some numbers of columns (for all columns there is
-    but one).
-    """
+    """Return the percentage of hits over some sizes, for each sample. All columns have one size."""
     rows = [0] if len(hits) == 1 else [size - 1 for size in sizes]
     return np.asarray(100 * hits[rows].mean(axis=0))
 
 
 def gain(hits: Mapping[str, Floats], method: str, other: str, sizes: Iterable[int]) -> Estimate:
-    """How much better one method is; samples are the independent units."""
+    """Return the gain of one method over another. Samples are the independent units."""
     chosen = list(sizes)
     return Estimate.of(over_sizes(hits[method], chosen) - over_sizes(hits[other], chosen))
 
 
 def gains_by_size(hits: Mapping[str, Floats], method: str, other: str) -> list[Estimate]:
-    """The same for every number of columns but all."""
+    """Return the gain for every number of columns except all."""
     return [gain(hits, method, other, [size]) for size in range(1, len(hits[method]))]
 
 
 def same_class_links(X: Floats, y: Integers, columns: Integers) -> Floats:
-    """For each sample, percent of its nearest neighbours in these columns that are of its own
-    class.
-    """
+    """Return, for each sample, the percentage of its neighbours in these columns with its class."""
     near, _ = nearest_neighbors(np.ascontiguousarray(X[:, columns]), NEIGHBORS)
     return np.asarray(100 * (y[near] == y[:, None]).mean(axis=1))
 
 
-# ---- the eight tables
+# The eight data sets
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of one table: hits by method, agreement of the variants, links to the own class
-    by columns, and by chance.
+    """Results for one data set: hits by method, overlap of the variants in %, same-class links.
+
+    `links` are percentages by columns, and `chance` is the expected percentage.
     """
 
     hits: dict[str, Floats]
@@ -390,8 +389,9 @@ class Measured:
 
 
 def completed(X: Any, y: Integers, name: str) -> tuple[Floats, Integers]:
-    """Without gaps, so that as many rows are left as in Table 1: rows dropped in Dermatology,
-    means put in elsewhere.
+    """Remove missing values so that the number of rows agrees with Table 1.
+
+    Rows are dropped in Dermatology. Column means are inserted elsewhere.
     """
     values = np.asarray(X, dtype=np.float64)
     missing = np.isnan(values)
@@ -404,12 +404,12 @@ def completed(X: Any, y: Integers, name: str) -> tuple[Floats, Integers]:
 def _tables(
     run: Run, *, skip: Sequence[str] = ()
 ) -> tuple[dict[str, tuple[Floats, Integers]], tuple[str, ...]]:
-    """The tables at hand, and a sentence on each that is not; too few are refused."""
-    found, missing = run.load_those_at_hand(name for name in TABLE_1 if name not in skip)
+    """Return the available data sets, and a sentence on each missing one. Too few are refused."""
+    found, missing = run.load_available(name for name in TABLE_1 if name not in skip)
     absent = tuple(f"{_title(name)} is left out: {error}" for name, error in missing.items())
     if len(found) < LEAST_TABLES:
         raise DataUnavailableError(
-            f"only {len(found)} of the {len(TABLE_1)} tables of UCI are at hand. {absent[0]}"
+            f"only {len(found)} of the {len(TABLE_1)} UCI data sets are available. {absent[0]}"
         )
     return {name: completed(data.X, data.y, name) for name, data in found.items()}, absent
 
@@ -434,26 +434,26 @@ def _shapes(run: Run) -> Findings:
             unequal.append(title)
     others = len(tables) - (OTHER_SHAPE in tables)
     why = (
-        f"{_of(others - len(unequal), others)} tables at hand, Parkinsons aside, have the printed "
-        "numbers of samples, features and "
+        f"{_of(others - len(unequal), others)} available data sets, without Parkinsons, have the "
+        "printed numbers of samples, features and "
         f"classes{' (not: ' + ', '.join(unequal) + ')' if unequal else ''}. The 358 samples of "
-        "Dermatology are those whose age is known; the 368 and 198 of Horse and Breast cancer "
-        "include those with missing values, so something was put in their place."
+        "Dermatology are those with known age. The printed counts of Horse and Breast cancer "
+        "include samples with missing values, so values were imputed."
     )
     table = Table(
         "Table 1",
-        "The tables of UCI",
+        "UCI data sets",
         "",
         tuple(cells),
-        "Parkinsons: the paper's table is another one.",
+        "The paper's Parkinsons is another data set.",
     )
     settings = (
-        "UCI: rows with missing values are dropped in Dermatology, which leaves the printed 358; "
-        "in Breast cancer (4 values) and Horse (1,927 values, in all but 7 rows) the mean of the "
-        "column is put in, since Table 1 counts all rows.",
-        "UCI: Parkinsons is the public set of 195 × 22, not the paper's 57 × 16. Categories are "
-        "the integers of the files. Horse keeps the hospital number and the lesion codes, which "
-        "give the class away, because 27 features are printed.",
+        "UCI: rows with missing values are dropped in Dermatology, which leaves the printed 358. "
+        "In Breast cancer (4 values) and Horse (1,927 values, in all but 7 rows), column means are "
+        "inserted, because Table 1 counts all rows.",
+        "UCI: Parkinsons is the public data set of 195 × 22, not the paper's 57 × 16. Categories "
+        "are the integers of the files. Horse keeps the hospital number and the lesion codes, "
+        "which reveal the class, because 27 features are printed.",
         *absent,
     )
     return Findings(
@@ -464,8 +464,9 @@ def _shapes(run: Run) -> Findings:
 
 
 def measure_table(X: Floats, y: Integers, seeds: Sequence[np.random.SeedSequence]) -> Measured:
-    """Everything about one table in the main reading: columns from 0 to 1, ranked once on all
-    rows without labels.
+    """Measure one data set in the main reading.
+
+    Columns are scaled to [0, 1] and ranked once on all rows without labels.
     """
     (A,) = UNIT.scaled(X)
     first = prefixes(iterative_order(A, UNIT.bandwidth))
@@ -473,7 +474,7 @@ def measure_table(X: Floats, y: Integers, seeds: Sequence[np.random.SeedSequence
     sets: dict[str, Sequence[Integers]] = {
         LS: prefixes(laplacian_order(A, UNIT.bandwidth)),
         ITERATIVE: first,
-        # The same columns in the same order, so that their distances add up to the same bits.
+        # Equal sets use the same order of columns, so that rounding errors are equal.
         SECOND: [
             one if set(one) == set(two) else two for one, two in zip(first, second, strict=True)
         ],
@@ -518,7 +519,7 @@ def _link_cells(title: str, table: Measured) -> list[Cell]:
 
 
 def _curve(method: str, sizes: Sequence[int], values: Any) -> Series:
-    """Of repetitions × sizes; all columns, which have one size, are drawn as a level."""
+    """Return a curve from repetitions × sizes. All columns are drawn as a horizontal line."""
     found = estimates(np.asarray(values))
     return series(method, sizes, found * len(sizes) if method == ALL else found)
 
@@ -529,9 +530,25 @@ def _figure_1(name: str, hits: Mapping[str, Floats]) -> Figure:
         _curve(method, sizes, 100 * hits[method].T)
         for method in (LS, ITERATIVE, SECOND, VARIANCE, RANDOM, ALL)
     ]
-    note = "Another table than the paper's." if name == OTHER_SHAPE else ""
-    title = f"{_title(name)}: nearest neighbour, {FOLDS} folds"
+    note = "Not the paper's data set." if name == OTHER_SHAPE else ""
+    title = f"{_title(name)}: 1-NN, {FOLDS} folds"
     return Figure("Fig. 1", title, "selected features", "accuracy, %", tuple(curves), note)
+
+
+def _accuracy_gains(found: Mapping[str, Measured]) -> dict[str, dict[str, Estimate]]:
+    """Return the gains of IterativeLS in accuracy, by column of the table and by data set."""
+
+    def over(other: str, sizes: Sequence[int] | None = None) -> dict[str, Estimate]:
+        return {
+            _title(name): gain(table.hits, ITERATIVE, other, sizes or range(1, len(table.hits[LS])))
+            for name, table in found.items()
+        }
+
+    return {
+        f"{ITERATIVE} − {LS}, all sizes": over(LS),
+        f"{ITERATIVE} − {VARIANCE}, all sizes": over(VARIANCE),
+        f"{ITERATIVE} − {LS}, 1 to 4 features": over(LS, VERY_FEW),
+    }
 
 
 def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
@@ -542,25 +559,17 @@ def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
         ]
         decided = [one.mean > 0 for one in points if abs(one.mean) > one.error]
         average = float(np.mean([one.mean for one in points]))
-        by_table = {
-            _title(name): gain(table.hits, ITERATIVE, other, range(1, len(table.hits[LS])))
-            for name, table in found.items()
-        }
         why = (
-            f"Of {len(points)} points (tables and numbers of features), {len(decided)} differ by "
-            f"more than one standard error; {_percent(sum(decided), len(decided))} of these favour "
-            "IterativeLS, and the rule asks for 90 %. Over all points the mean difference is "
-            f"{written(average)} percent. By table, mean over all numbers of features: "
-            f"{listed(by_table)}."
+            f"Of {len(points)} points (data sets × sizes), {len(decided)} differ by more than one "
+            f"standard error, and {_percent(sum(decided), len(decided))} of these favour "
+            f"IterativeLS. The limit is 90 %. The mean difference is {written(average)} points."
         )
         judgements[key] = Judgement(almost_always_better(points), why)
-    gains = {
-        _title(name): gain(table.hits, ITERATIVE, LS, VERY_FEW) for name, table in found.items()
-    }
+    gains = _accuracy_gains(found)[f"{ITERATIVE} − {LS}, 1 to 4 features"]
     beyond = sum(gain(table.hits, ITERATIVE, RANDOM, VERY_FEW).above() for table in found.values())
     why = (
-        f"With 1 to 4 features IterativeLS is, against LS, {_ahead(gains)}. {ON_THE_WHOLE} Random "
-        f"columns are beaten by two standard errors on {_of(beyond, len(found))} tables."
+        f"With 1 to 4 features, the gain is {_ahead(gains)}. IterativeLS clearly beats random "
+        f"columns on {_of(beyond, len(found))} data sets."
     )
     judgements["very-few-features"] = Judgement(better_on_the_whole(list(gains.values())), why)
     return judgements
@@ -577,45 +586,51 @@ def _variant_claim(found: Mapping[str, Measured]) -> Judgement:
             for table in found.values()
         ]
     )
-    overlap = "; ".join(f"{_title(name)} {table.overlap:.0f} %" for name, table in found.items())
+    smallest = min(found, key=lambda name: found[name].overlap)
+    overlap = f"{found[smallest].overlap:.0f} % ({_title(smallest)})"
     why = (
-        f"The accuracies of the two variants differ by {np.abs(differences).mean():.2f} percent in "
-        "the mean over all tables and numbers of features (at most by "
-        f"{np.abs(differences).max():.1f}); up to one percent counts as almost the same. Of their "
-        f"5 to 10 selected features they share: {overlap}."
+        f"The accuracies differ by {np.abs(differences).mean():.2f} points on average over all "
+        f"data sets and sizes, and by at most {np.abs(differences).max():.1f}. The limit of the "
+        f"mean is 1 point. The smallest share of common features among 5 to 10 is {overlap}."
     )
     return Judgement(nearly_equal(differences), why)
 
 
+def _link_gains(found: Mapping[str, Measured]) -> dict[str, dict[str, Estimate]]:
+    """Return differences of the links within a class, by column of the table and by data set."""
+    return {
+        f"{ITERATIVE} − {ALL}": {
+            _title(name): Estimate.of(table.links[ITERATIVE] - table.links[ALL])
+            for name, table in found.items()
+        },
+        f"{ITERATIVE} − {LS}": {
+            _title(name): Estimate.of(table.links[ITERATIVE] - table.links[LS])
+            for name, table in found.items()
+        },
+        f"{ALL} − chance": {
+            _title(name): Estimate.of(table.links[ALL] - table.chance)
+            for name, table in found.items()
+        },
+    }
+
+
 def _graph_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
-    after = {
-        _title(name): Estimate.of(table.links[ITERATIVE] - table.links[ALL])
-        for name, table in found.items()
-    }
-    against = {
-        _title(name): Estimate.of(table.links[ITERATIVE] - table.links[LS])
-        for name, table in found.items()
-    }
-    start = {
-        _title(name): Estimate.of(table.links[ALL] - table.chance) for name, table in found.items()
-    }
+    after, against, start = _link_gains(found).values()
     return {
         "graph-improves": Judgement(
             better_on_the_whole(list(after.values())),
-            "Percent of the links of the neighbour graph that join the same class, in the 5 to 10 "
-            "surviving features beside all features: the graph after iterating is "
-            f"{_ahead(after)}. {ON_THE_WHOLE} The study of noise, where most features are "
-            "irrelevant by design, is judged apart.",
+            "Change of the links within a class, from the graph of all features to that of the 5 "
+            f"to 10 remaining ones: {_ahead(after)}.",
         ),
         "better-subsets": Judgement(
             better_on_the_whole(list(against.values())),
-            "Percent of the links that join the same class, in the best 5 to 10 features of "
-            f"IterativeLS beside those of LS: IterativeLS is {_ahead(against)}. {ON_THE_WHOLE}",
+            "Links within a class, IterativeLS minus LS, with the best 5 to 10 features: "
+            f"{_ahead(against)}.",
         ),
         "same-class": Judgement(
             better_on_the_whole(list(start.values())),
-            "Percent of the links of the neighbour graph in all features that join the same class, "
-            f"beside what chance gives: {_ahead(start)}. {ON_THE_WHOLE}",
+            "Links within a class in the graph of all features, minus the expected share: "
+            f"{_ahead(start)}.",
         ),
     }
 
@@ -629,31 +644,32 @@ def _uci(run: Run) -> Findings:
         {name: one.hits for name, one in found.items()},
         (LS, ITERATIVE, SECOND, VARIANCE, RANDOM, ALL),
     )
+    cells += _gain_cells(_accuracy_gains(found))
+    link_cells = [cell for name, one in found.items() for cell in _link_cells(_title(name), one)]
     accuracy = Table(
         "Fig. 1",
-        "Accuracy of the nearest neighbour, mean over 5 to 10 selected features",
+        "Accuracy of 1-NN, mean over 5 to 10 selected features unless stated",
         "%",
         tuple(cells),
-        "The paper prints no numbers, only curves. Standard errors are over samples.",
+        "Standard errors are over samples.",
     )
     links = Table(
         "Study: the graph",
-        "Links of the 5 nearest neighbours that join the same class: in all features, and in the "
-        "best 5 to 10",
+        "Links to the 5 nearest neighbours within the same class: in the best 5 to 10 features, "
+        "and in all",
         "%",
-        tuple(cell for name, one in found.items() for cell in _link_cells(_title(name), one)),
+        tuple(link_cells + _gain_cells(_link_gains(found))),
     )
     settings = (
-        f"UCI: nearest neighbour (Euclidean), {repeats} times {FOLDS}-fold cross-validation, "
-        "stratified; the paper ran "
-        f"{REPEATS} times. Of equally near training rows the first counts.",
-        "UCI: the paper names neither scaling nor t. Here columns run from 0 to 1 and t = 1; a "
-        "study has other scales. Columns are ranked once, on all rows, without labels; another "
-        "study ranks them on the training rows alone.",
-        "UCI: IterativeLS-2 is judged by the set it ends with when asked for that many features; "
-        "its sets need not be nested.",
-        f"UCI: random is the mean of {RANDOM_ORDERS} orders in each repetition. A standard error "
-        "is that of a mean over samples; each is held out once in each repetition.",
+        f"UCI: 1-NN with Euclidean distances, {repeats} × {FOLDS}-fold stratified cross-validation "
+        f"(paper: {REPEATS} ×). The first of equally close training rows counts.",
+        "UCI: the paper gives neither scaling nor t. In the main reading, columns are scaled to "
+        "[0, 1], t = 1, and columns are ranked once on all rows without labels. Studies show other "
+        "readings.",
+        "UCI: IterativeLS-2 is evaluated with its final set for each size. These sets need not be "
+        "nested.",
+        f"UCI: random is the mean of {RANDOM_ORDERS} orders per repetition. Standard errors are "
+        "over samples, each of which is held out once per repetition.",
     )
     judgements = {
         **_figure_1_claims(found),
@@ -666,13 +682,13 @@ def _uci(run: Run) -> Findings:
     )
 
 
-# ---- other readings of the experiment with the eight tables
+# Other readings of the experiment with the eight data sets
 
 
 def measure_reading(
     X: Floats, y: Integers, reading: Reading, seeds: Sequence[np.random.SeedSequence]
 ) -> Estimate:
-    """How much better IterativeLS is than LS with 5 to 10 columns, ranked once on all rows."""
+    """Return the gain of IterativeLS over LS with 5 to 10 columns, ranked on all rows."""
     (A,) = reading.scaled(X)
     sets = {
         LS: prefixes(laplacian_order(A, reading.bandwidth))[: max(FEW)],
@@ -705,33 +721,34 @@ def _readings(run: Run) -> Findings:
     gains[f"{UNIT.name}, ranked on the training rows"] = {
         _title(name): gain(hits, ITERATIVE, LS, FEW) for name, hits in found.items()
     }
+    over = {
+        other: {_title(name): gain(hits, LS, other, FEW) for name, hits in found.items()}
+        for other in (VARIANCE, FISHER)
+    }
     accuracy = Table(
         "Study: ranked on the training rows",
-        "Accuracy of the nearest neighbour, mean over 5 to 10 features; columns scaled and ranked "
-        "in each fold",
+        "Accuracy of 1-NN, mean over 5 to 10 features; columns scaled and ranked in each fold",
         "%",
-        tuple(_accuracy_cells(found, (LS, ITERATIVE, VARIANCE, FISHER, RANDOM, ALL))),
-        "The Fisher score is told the labels of the training rows; the others are not.",
+        tuple(
+            _accuracy_cells(found, (LS, ITERATIVE, VARIANCE, FISHER, RANDOM, ALL))
+            + _gain_cells({f"{LS} − {other}": by for other, by in over.items()})
+        ),
+        "Only the Fisher score uses the labels of the training rows.",
     )
     others = Table(
         "Study: readings",
-        "IterativeLS − LS: accuracy of the nearest neighbour, mean over 5 to 10 features",
+        "IterativeLS − LS: accuracy of 1-NN, mean over 5 to 10 features",
         "%",
-        tuple(one.cell(title, name) for name, by in gains.items() for title, one in by.items()),
-        "An automatic t is the mean squared length of the links, anew in each round.",
+        tuple(_gain_cells(gains)),
+        "An automatic t is the mean squared length of the links in each round.",
     )
-    left_out = (
-        "UCI: the quick run leaves Anneal, which is slow, out of the studies of other readings."
-    )
-    once = (
-        "UCI: Anneal, which is slow, is ranked on training rows in one repetition of the folds "
-        "only."
-    )
+    left_out = "UCI: the quick run omits Anneal, which is slow, from the studies of other readings."
+    once = "UCI: Anneal, which is slow, is ranked on training rows in one repetition only."
     return Findings(
         tables=(others, accuracy),
         judgements={
             "few-features": few_features_claim(gains),
-            "background": _background_claim(found),
+            "background": _background_claim(over),
         },
         settings=(left_out if run.quick else once,),
     )
@@ -750,30 +767,23 @@ def _ranked_in_folds(
 def few_features_claim(gains: Mapping[str, Mapping[str, Estimate]]) -> Judgement:
     verdicts = {name: better_on_the_whole(list(by.values())) for name, by in gains.items()}
     others = "; ".join(
-        f"{name} {together(list(by.values()))} "
+        f"{name}: {together(list(by.values()))} "
         f"({'yes' if verdicts[name] == Verdict.HOLDS else 'no'})"
         for name, by in gains.items()
     )
     why = (
-        f"With 5 to 10 features and {UNIT.name}, ranked on all rows, IterativeLS is, against LS, "
-        f"{_ahead(gains[UNIT.name])}. {ON_THE_WHOLE} The scale and t are not in the paper, and the "
-        "answer may hang on them. In the mean over the tables, and whether the rule is met: "
-        f"{others}. Met in some readings only, the claim holds with the correction that columns be "
-        "scaled so."
+        f"With 5 to 10 features and {UNIT.name}, the gain is {_ahead(gains[UNIT.name])}. Mean "
+        f"gains, and whether the rule is met: {others}."
     )
     return Judgement(in_all_readings(list(verdicts.values())), why)
 
 
-def _background_claim(found: Mapping[str, Mapping[str, Floats]]) -> Judgement:
-    over = {
-        other: {_title(name): gain(hits, LS, other, FEW) for name, hits in found.items()}
-        for other in (VARIANCE, FISHER)
-    }
+def _background_claim(over: Mapping[str, Mapping[str, Estimate]]) -> Judgement:
     why = (
-        "With 5 to 10 features, ranked on the training rows, LS is against the variance "
-        f"{_ahead(over[VARIANCE])}; against the Fisher score, which is told the labels, "
-        f"{_ahead(over[FISHER])}. Against the variance: {ON_THE_WHOLE} The Fisher score knows "
-        "more, and LS must only not be behind it by two standard errors in the mean."
+        "With 5 to 10 features ranked on the training rows, the gain of LS over the variance is "
+        f"{_ahead(over[VARIANCE])}. Its gain over the Fisher score, which uses labels, is "
+        f"{_ahead(over[FISHER])}. LS must be better than the variance and not clearly behind the "
+        "Fisher score on average."
     )
     return Judgement(
         judge_background(list(over[VARIANCE].values()), list(over[FISHER].values())), why
@@ -781,17 +791,18 @@ def _background_claim(found: Mapping[str, Mapping[str, Floats]]) -> Judgement:
 
 
 def judge_background(over_variance: Sequence[Estimate], over_fisher: Sequence[Estimate]) -> Verdict:
-    """Better than what knows as little, and not clearly worse than what knows the labels."""
+    """Return the verdict: better than the variance, and not clearly behind the Fisher score."""
     level = not together(over_fisher).below()
     return holds(level and better_on_the_whole(over_variance) is Verdict.HOLDS)
 
 
-# ---- noise
+# Noise
 
 
 def clustered(separation: float, seed: np.random.SeedSequence) -> tuple[Floats, Integers]:
-    """A few columns that follow clusters, their centres `separation` deviations apart in the
-    mean square, then noise.
+    """Return a few columns that follow clusters, then noise.
+
+    The cluster centres have a standard deviation of `separation`.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(SAMPLES, RELEVANT + NOISE))
@@ -808,8 +819,9 @@ NOISE_READINGS = (STANDARD, UNIT)
 def measure_noise(
     separation: float, seed: np.random.SeedSequence
 ) -> dict[str, dict[str, tuple[float, float]]]:
-    """By reading and method: percent of the relevant columns found, and of links in the found
-    columns within a cluster.
+    """Return, by reading and method, two percentages.
+
+    They are the relevant columns found, and the links within a cluster in the found columns.
     """
     X, cluster = clustered(separation, seed)
     found: dict[str, dict[str, tuple[float, float]]] = {}
@@ -844,8 +856,8 @@ def measure_noise(
 
 
 def judge_noise(share: Estimate, links: Estimate) -> Verdict:
-    """The graph must clearly improve, and clearly more of the relevant columns be found than by
-    LS.
+    """Return the verdict: the graph improves clearly, and clearly more relevant columns are found
+    than by LS.
     """
     return holds(links.above() and share.above())
 
@@ -881,7 +893,7 @@ def _noise_figure(
             ]
             curves.append(series(f"{method}; {reading.name}", found, values))
     curves.append(Series(RANDOM, tuple(found), (100 * RELEVANT / (RELEVANT + NOISE),) * len(found)))
-    title = f"{RELEVANT} relevant columns among {NOISE} of noise"
+    title = f"{RELEVANT} relevant columns and {NOISE} noise columns"
     return Figure(
         "Study: noise",
         title,
@@ -909,28 +921,26 @@ def _noise(run: Run) -> Findings:
         links[reading.name] = Estimate.of([one[ITERATIVE][1] - one[ALL][1] for one in by])
     verdicts = [judge_noise(shares[name], links[name]) for name in shares]
     why = (
-        f"{RELEVANT} columns follow {CLUSTERS} clusters, {NOISE} are noise ({SAMPLES} samples, "
-        f"{repeats} tables, separation {MIDDLE:g}). Percent of links within a cluster, after "
-        f"iterating beside before: {listed(links)}. Percent of the relevant columns among the best "
-        f"five, IterativeLS beside LS: {listed(shares)}. The rule asks for both to be gains by "
-        "more than two standard errors with both scales; where one scale alone does it, the "
-        "correction is to scale columns that way."
+        f"In {repeats} tables of {SAMPLES} samples, {RELEVANT} columns follow {CLUSTERS} clusters "
+        f"(separation {MIDDLE:g}), and {NOISE} are noise. Change of the links within a cluster by "
+        f"iterating, in points: {_by_reading(links)}. Relevant columns among the best five, IterativeLS "
+        f"minus LS: {_by_reading(shares)}. Both must be clear gains."
     )
     size = f"{RELEVANT} relevant and {NOISE} noise columns, {SAMPLES} samples, {repeats} tables"
     tables = (
         Table(
             "Study: noise",
-            f"Percent of the relevant columns among the best {RELEVANT}",
+            f"Relevant columns among the best {RELEVANT}",
             "%",
             _noise_cells(found, 0),
-            f"{size}; the setting is ours, not the paper's.",
+            f"{size}. The setting is ours.",
         ),
         Table(
             "Study: noise, the graph",
-            "Links of the neighbour graph in the selected columns that stay within a cluster",
+            "Links of the neighbour graph in the selected columns within a cluster",
             "%",
             _noise_cells(found, 1),
-            size,
+            "",
         ),
     )
     return Findings(
@@ -938,14 +948,13 @@ def _noise(run: Run) -> Findings:
         figures=() if run.quick else (_noise_figure(found),),
         judgements={"noise": Judgement(in_all_readings(verdicts), why)},
         settings=(
-            f"Noise: a study of ours, as in docs/searches.md. The centres of {CLUSTERS} clusters "
-            "are normal, with a deviation "
-            "that is called separation; noise is normal with deviation 1.",
+            "Noise: our own study, as in docs/searches.md. The cluster centres are normal, and the "
+            "separation is their standard deviation. Noise is standard normal.",
         ),
     )
 
 
-# ---- faces: clustering
+# Faces: clustering
 
 
 def _faces(run: Run) -> tuple[Floats, Integers]:
@@ -954,7 +963,7 @@ def _faces(run: Run) -> tuple[Floats, Integers]:
 
 
 def face_orders(X: Floats, reading: Reading) -> dict[str, Integers]:
-    """LS and IterativeLS in one reading."""
+    """Return the orders of LS and IterativeLS in one reading."""
     return {
         LS: laplacian_order(X, reading.bandwidth),
         ITERATIVE: iterative_order(X, reading.bandwidth, step=CLUSTERING_STEP),
@@ -968,11 +977,11 @@ def measure_clustering(
     sizes: Sequence[int],
     seed: np.random.SeedSequence,
 ) -> dict[str, dict[str, Floats]]:
-    """By reading and method: accuracy and mutual information (rows) of k-means, in percent, for
-    each number of pixels.
+    """Return, by reading and method, the accuracy and mutual information of k-means in percent.
 
-    Some people are drawn, and the pixels ranked on their images alone, unless the orders are given.
-    Beside them, in the first reading: by variance, at random, all.
+    The rows are these two measures, the columns the numbers of pixels. People are drawn at random,
+    and pixels are ranked on their images unless the orders are given. The first reading also has
+    variance, random and all pixels.
     """
     X, y = faces
     rng = np.random.default_rng(seed)
@@ -1011,8 +1020,9 @@ Clusterings = Mapping[int, Sequence[dict[str, dict[str, Floats]]]]
 def _panels(
     found: Clusterings, reading: str, other: str, row: int, columns: Sequence[int]
 ) -> dict[str, Estimate]:
-    """IterativeLS beside another by one measure, for each number of people, over some numbers of
-    pixels.
+    """Return the gain of IterativeLS over another method by one measure, by number of people.
+
+    The gain is averaged over some numbers of pixels.
     """
     gains = {}
     for people, runs in found.items():
@@ -1056,13 +1066,17 @@ def _clustering_table(found: Clusterings, sizes: Sequence[int]) -> Table:
         for row, measure in enumerate(MEASURES):
             for panel, one in _panels(found, reading.name, LS, row, few).items():
                 cells.append(one.cell(f"{panel}, {measure}", f"{ITERATIVE} − {LS}; {reading.name}"))
+    everywhere = f"{ITERATIVE} − {LS}, {sizes[0]} to {sizes[-1]} pixels"
+    for row, measure in enumerate(MEASURES):
+        panels = _panels(found, PIXEL_READINGS[0].name, LS, row, range(len(sizes)))
+        cells += [one.cell(f"{panel}, {measure}", everywhere) for panel, one in panels.items()]
     return Table(
         "Fig. 2",
         f"Clustering of faces by k-means, mean over {joined([str(sizes[place]) for place in few])} "
-        "pixels",
+        "pixels unless stated",
         "%",
         tuple(cells),
-        f"The paper prints no numbers, only curves. LS to all: {PIXEL_READINGS[0].name}.",
+        f"Columns without a reading: {PIXEL_READINGS[0].name}.",
     )
 
 
@@ -1084,14 +1098,15 @@ def clustering_claims(
             name: together(list(_panels(found, name, LS, 0, columns).values())) for name in others
         }
         why = (
-            f"With {text} pixels IterativeLS is, against LS, by accuracy {_ahead(gains[0])}; by "
-            f"mutual information {_ahead(gains[1])}. {ON_THE_WHOLE} It must be so by both "
-            f"measures. Against as many random pixels the accuracy is {random} percent. In the "
-            f"other readings it is, against LS: {listed(elsewhere)}. The last of these cannot be "
-            f"what was run: the nearest two images are {shortest:,.0f} apart squared, and a "
-            f"computer takes exp(−{shortest:,.0f}) for 0; in the limit, which is computed here, a "
-            "few pairs of images rank all pixels."
+            f"With {text} pixels, the gain in accuracy is {_ahead(gains[0])}. The gain in mutual "
+            f"information is {_ahead(gains[1])}. Both must be better. The gain in accuracy over "
+            f"random pixels is {random}. Other readings: {_by_reading(elsewhere)}."
         )
+        if key == "fig-2":
+            why += (
+                " The last reading is impossible in practice: the smallest squared distance is "
+                f"{shortest:,.0f}, and exp(−{shortest:,.0f}) is 0 in double precision."
+            )
         judgements[key] = Judgement(worst(verdicts), why)
     return judgements
 
@@ -1100,7 +1115,7 @@ def _clustering(run: Run) -> Findings:
     X, y = _faces(run)
     sizes = QUICK_PIXELS if run.quick else PIXELS
     repeats = run.repetitions(quick=4, full=CLUSTERINGS)
-    # All people: the same images each time, so the same ranking.
+    # With all people, the images and therefore the ranking are always the same.
     known = run.each(
         face_orders,
         [(r.scaled(X)[0], r) for r in PIXEL_READINGS[: 1 if run.quick else None]],
@@ -1117,16 +1132,17 @@ def _clustering(run: Run) -> Findings:
     results = iter(run.each(measure_clustering, items, "clustering of faces"))
     found = {people: [next(results) for _ in range(repeats)] for people in groups}
     settings = (
-        "ORL clustering: 32 × 32 pixels as they are, as in the paper; t, which it does not give, "
-        f"is the mean squared length of the links, anew in each round. {repeats} repetitions (the "
-        f"paper: {CLUSTERINGS}) of the tightest of {STARTS} k-means; d = {CLUSTERING_STEP}. For 5, "
-        "10 and 15 people each repetition draws other people and ranks the pixels on their images; "
-        "for 40 only the starts of k-means differ, and errors are of these alone.",
-        "ORL clustering: mutual information is over the mean of the two entropies.",
-        "ORL clustering: the quick run has fewer numbers of pixels, not the 15 people, and other "
+        "ORL clustering: 32 × 32 pixels, not scaled, as in the paper. The paper does not give t. "
+        f"Here it is the mean squared length of the links in each round. d = {CLUSTERING_STEP}; "
+        f"{repeats} repetitions (paper: {CLUSTERINGS}) of the best of {STARTS} k-means starts. For "
+        "5, 10 and 15 people, each repetition draws people and ranks pixels on their images. For "
+        "40, only the starts of k-means differ.",
+        "ORL clustering: mutual information is divided by the mean of the two entropies.",
+        "ORL clustering: the quick run has fewer numbers of pixels, omits 15 people, and has other "
         "readings for 10 people only."
         if run.quick
-        else "ORL clustering: other readings have 5 repetitions for 40 people.",
+        else "ORL clustering: other readings have 5 repetitions for 40 people. For unscaled pixels "
+        "and t = 1, the limit is computed, in which a few pairs of images rank all pixels.",
     )
     return Findings(
         tables=(_clustering_table(found, sizes),),
@@ -1136,14 +1152,15 @@ def _clustering(run: Run) -> Findings:
     )
 
 
-# ---- faces: how many to drop at a time
+# Faces: number of features discarded per round
 
 
 def measure_steps(
     X: Floats, y: Integers, images: int, sizes: Sequence[int], seed: np.random.SeedSequence
 ) -> dict[str, Floats]:
-    """By method: accuracy of the nearest neighbour in percent, for each number of pixels; ranked
-    on the training images.
+    """Return, by method, the accuracy of 1-NN in percent for each number of pixels.
+
+    Pixels are ranked on the training images.
     """
     rng = np.random.default_rng(seed)
     train = np.concatenate(
@@ -1184,8 +1201,9 @@ def _step(step: int) -> str:
 
 
 def step_gain(runs: Sequence[Mapping[str, Floats]], step: int, columns: Sequence[int]) -> Estimate:
-    """What a step changes beside step 1, mean over some numbers of pixels; splits are the
-    independent units.
+    """Return the change against step 1, averaged over some numbers of pixels.
+
+    Splits are the independent units.
     """
     return Estimate.of(
         [(one[_step(step)][columns] - one[_step(1)][columns]).mean() for one in runs]
@@ -1193,8 +1211,9 @@ def step_gain(runs: Sequence[Mapping[str, Floats]], step: int, columns: Sequence
 
 
 def judge_steps(few: Sequence[Estimate], many: Sequence[Estimate]) -> Verdict:
-    """It must hardly matter with many pixels; if it does with few, the claim must be restricted
-    to many.
+    """Return the verdict on "the step hardly matters".
+
+    It must hardly matter with many pixels. If it matters with few, the claim is restricted to many.
     """
     if not hardly_matters(many):
         return Verdict.FAILS
@@ -1214,46 +1233,56 @@ def _steps(run: Run) -> Findings:
     results = iter(run.each(measure_steps, items, "classification of faces"))
     found = {images: [next(results) for _ in range(repeats)] for images in training}
     methods = (LS, *map(_step, STEPS), VARIANCE, RANDOM, ALL)
+    few, many = step_gains(found, sizes)
     cells, figures = [], []
     for images, runs in found.items():
         averages = {method: Estimate.of([one[method].mean() for one in runs]) for method in methods}
         cells += [
-            average.cell(f"{images} images of each person", method)
+            average.cell(f"{images} images per person", method)
             for method, average in averages.items()
         ]
         curves = tuple(_curve(method, sizes, [one[method] for one in runs]) for method in methods)
         figures.append(
             Figure(
                 "Fig. 3",
-                f"{images} training images of each person",
+                f"{images} training images per person",
                 "selected features",
                 "accuracy, %",
                 curves,
             )
         )
+    for gains, text in ((many, f"from {MANY_PIXELS} pixels"), (few, f"below {MANY_PIXELS}")):
+        cells += [
+            one.cell(f"{images} images per person", f"d = {step} − d = 1, {text}")
+            for (images, step), one in gains.items()
+        ]
     table = Table(
         "Fig. 3",
-        f"Faces: accuracy of the nearest neighbour, mean over {len(sizes)} numbers of pixels from "
-        f"{sizes[0]} to {sizes[-1]}",
+        f"Faces: accuracy of 1-NN, mean over {len(sizes)} numbers of pixels from {sizes[0]} to "
+        f"{sizes[-1]}",
         "%",
         tuple(cells),
-        "The paper prints no numbers, only curves.",
+        "",
     )
     return Findings(
         tables=(table,),
         figures=tuple(figures),
         judgements={"steps": steps_claim(found, sizes)},
         settings=(
-            f"ORL classification: {repeats} random splits (the paper does not say how many) for "
-            f"{', '.join(map(str, training))} training images of each person (the paper: 2, 5, 8), "
-            "pixels as they are, t automatic, pixels ranked on the training images.",
+            f"ORL classification: {repeats} random splits (not given in the paper) with "
+            f"{', '.join(map(str, training))} training images per person (paper: 2, 5, 8). Pixels "
+            "are not scaled, t is automatic, and pixels are ranked on the training images.",
         ),
     )
 
 
-def steps_claim(
+StepGains = dict[tuple[int, int], Estimate]  # by images per person and step
+
+
+def step_gains(
     found: Mapping[int, Sequence[Mapping[str, Floats]]], sizes: Sequence[int]
-) -> Judgement:
+) -> tuple[StepGains, StepGains]:
+    """Return the changes against step 1 with few and with many pixels."""
     places = range(len(sizes))
     parts = (
         [at for at in places if sizes[at] < MANY_PIXELS],
@@ -1261,39 +1290,74 @@ def steps_claim(
     )
     few, many = (
         {
-            f"{images} images, d = {step}": step_gain(runs, step, columns)
+            (images, step): step_gain(runs, step, columns)
             for images, runs in found.items()
             for step in STEPS[1:]
         }
         for columns in parts
     )
+    return few, many
+
+
+def steps_claim(
+    found: Mapping[int, Sequence[Mapping[str, Floats]]], sizes: Sequence[int]
+) -> Judgement:
+    few, many = step_gains(found, sizes)
     beside = {
         f"{images} images": Estimate.of([one[_step(1)].mean() - one[LS].mean() for one in runs])
         for images, runs in found.items()
     }
     why = (
-        "What other steps change beside step 1, in the mean over numbers of pixels from "
-        f"{MANY_PIXELS} on: {listed(many)}; below: {listed(few)}. The rule asks for no change by "
-        f"more than two percent and two standard errors; where that is so from {MANY_PIXELS} "
-        "pixels on alone, the claim holds with the correction that it is about these. For "
-        f"comparison, step 1 beside LS, mean over all numbers of pixels: {listed(beside)}."
+        f"The changes against d = 1 range from {min(many.values())} to {max(many.values())} points "
+        f"from {MANY_PIXELS} pixels on, and from {min(few.values())} to {max(few.values())} below. "
+        "No change may exceed two points and two standard errors. If this fails only below "
+        f"{MANY_PIXELS} pixels, the claim is restricted to more. Gain of d = 1 over LS: "
+        f"{listed(beside)}."
     )
     return Judgement(judge_steps(list(few.values()), list(many.values())), why)
 
 
-# ---- all together
+# The paper
 
 EXPERIMENT = Experiment(
     paper="iterative",
     title="Iterative Laplacian score for feature selection",
     reference="L. Zhu, L. Miao, D. Zhang (2012), Iterative Laplacian Score for Feature Selection",
+    introduction=(
+        "The iterative Laplacian score (IterativeLS) removes the d worst features by the Laplacian "
+        "score (LS), rebuilds the neighbour graph and repeats. The paper evaluates it by 1-NN on "
+        "eight UCI data sets, and by clustering and classification of the ORL faces. It shows "
+        "curves and prints no numbers."
+    ),
+    notes=(
+        "Gains are paired differences in percentage points, over LS unless stated. “Clear” means "
+        "more than two standard errors.",
+        "Unless stated, “better” requires a clear mean gain, gains in more than half of the cases, "
+        "and no loss of more than three standard errors in any case.",
+        "The paper leaves the scaling of columns and the bandwidth t open. If the readings give "
+        "different verdicts, the claim holds with a correction.",
+        "Variance, random columns, all columns and the Fisher score are baselines. The paper shows "
+        "only LS and the variance.",
+    ),
+    summary=(
+        "IterativeLS is not almost always more accurate than LS or the variance. Of the points "
+        "that differ by more than one standard error, 64 % and 47 % favour it. The limit is 90 %.",
+        "With 5 to 10 features, it is clearly better than LS only if columns are scaled to [0, 1]. "
+        "The paper gives no scaling.",
+        "On the UCI data, the neighbour graph does not improve by iterating. With 100 noise "
+        "columns, it does, but more relevant columns are found only if columns are standardised.",
+        "Faces cluster worse in the features of IterativeLS than in those of LS (−2.7 ± 0.3 points "
+        "of accuracy).",
+        "As claimed, both variants give the same accuracy. The number of features discarded per "
+        "round hardly matters from 100 pixels on, but it matters below.",
+    ),
     parts=(
         Part(
             (
                 Statement(
                     "table-1",
                     "Table 1",
-                    "The tables of UCI have these numbers of samples, features and classes.",
+                    "The UCI data sets have these numbers of samples, features and classes.",
                 ),
             ),
             _shapes,
@@ -1303,12 +1367,12 @@ EXPERIMENT = Experiment(
                 Statement(
                     "parkinsons",
                     "Table 1, Fig. 1",
-                    "On Parkinsons with 57 samples and 16 features the same is found.",
+                    "Parkinsons with 57 samples and 16 features gives the same result.",
                 ),
             ),
             None,
-            "No public table of Parkinsons with 57 samples and 16 features is known; the public "
-            "one has 195 and 22, and stands in for it here.",
+            "No public Parkinsons data set has 57 samples and 16 features. The public one has 195 "
+            "samples and 22 features and is used instead.",
         ),
         Part(
             (
@@ -1325,7 +1389,7 @@ EXPERIMENT = Experiment(
                 Statement(
                     "very-few-features",
                     "Sec. 5",
-                    "With very few features it is significantly better than LS.",
+                    "With very few features, IterativeLS is significantly better than LS.",
                 ),
                 Statement(
                     "variants",
@@ -1335,12 +1399,12 @@ EXPERIMENT = Experiment(
                 Statement(
                     "graph-improves",
                     "Sec. 3",
-                    "As the least relevant features go, the neighbour graph improves.",
+                    "The neighbour graph improves as the least relevant features are removed.",
                 ),
                 Statement(
                     "better-subsets",
                     "Sec. 3",
-                    "The selected features respect the structure better than those of LS.",
+                    "The selected features preserve the structure better than those of LS.",
                 ),
                 Statement(
                     "same-class",
@@ -1355,7 +1419,7 @@ EXPERIMENT = Experiment(
                 Statement(
                     "few-features",
                     "Sec. 4.1, Fig. 1",
-                    "With 5 to 10 features IterativeLS is significantly better than LS.",
+                    "With 5 to 10 features, IterativeLS is significantly better than LS.",
                 ),
                 Statement(
                     "background",
@@ -1370,8 +1434,8 @@ EXPERIMENT = Experiment(
                 Statement(
                     "noise",
                     "Abstract, Sec. 3",
-                    "Discarding irrelevant features frees the graph from them, and so selection "
-                    "improves.",
+                    "Discarding irrelevant features removes their effect on the graph and improves "
+                    "the selection.",
                 ),
             ),
             _noise,
@@ -1386,7 +1450,7 @@ EXPERIMENT = Experiment(
                 Statement(
                     "fig-2-few",
                     "Sec. 4.2, Fig. 2",
-                    "With fewer than 400 features the clusters are significantly better.",
+                    "With fewer than 400 features, the clusters are significantly better.",
                 ),
             ),
             _clustering,
@@ -1396,7 +1460,7 @@ EXPERIMENT = Experiment(
                 Statement(
                     "steps",
                     "Sec. 4.3, Fig. 3",
-                    "With many features it hardly matters how many are dropped at a time.",
+                    "With many features, it hardly matters how many are discarded per round.",
                 ),
             ),
             _steps,

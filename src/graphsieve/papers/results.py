@@ -1,6 +1,4 @@
-"""What an experiment found, as plain values: the paper's numbers beside ours, curves, and a
-verdict on every claim.
-"""
+"""The results of an experiment as plain values: tables, curves, and a verdict on every claim."""
 
 from __future__ import annotations
 
@@ -9,11 +7,11 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any
 
-SCHEMA = 1  # of the JSON form; raised when a reader of the old one would fail
+SCHEMA = 1  # version of the JSON form; raised when old files can no longer be read
 
 
 class Verdict(StrEnum):
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     HOLDS = "holds"
     CORRECTED = "holds with a correction"
@@ -23,18 +21,18 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table: as the paper printed it, and as it came out here.
+    """One number of a table: the paper's value and ours.
 
     Attributes
     ----------
     row, column : str
-        Where it stands.
+        Names of its row and column.
     paper : float or None
-        None where the paper has no such number.
+        The paper's value; None if the paper has none.
     ours : float or None
-        None where there is nothing to compute it from.
+        Our value; None if it cannot be computed.
     standard_error : float or None
-        Of ours; None where nothing was random.
+        Standard error of our value; None if nothing was random.
     """
 
     row: str
@@ -46,17 +44,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers side by side.
+    """A table of numbers.
 
     Attributes
     ----------
     label : str
-        Where the paper has it, such as ``"Table 1"``; ours alone: ``"Study: …"``.
-    title, unit, note : str
-        What the numbers are; their unit (``"%"``, ``"rank"``, ...); settings and caveats that a
-        reader of the table needs.
+        Its place in the paper, such as ``"Table 1"``. A table without a counterpart in the paper
+        has a label such as ``"Study: …"``.
+    title : str
+        Description of the numbers.
+    unit : str
+        Their unit (``"%"``, ``"rank"``, ...).
     cells : tuple of Cell
-        In reading order; rows and columns appear in the order of their first cell.
+        The numbers in reading order. Rows and columns appear in the order of their first cell.
+    note : str
+        Settings and caveats needed to read the table.
     """
 
     label: str
@@ -78,7 +80,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the paper, drawn again from our numbers."""
+    """A figure of the paper, drawn from our numbers."""
 
     label: str
     title: str
@@ -90,16 +92,16 @@ class Figure:
 
 @dataclass(frozen=True)
 class Statement:
-    """What a paper claims, in our words.
+    """A claim of a paper in our words.
 
     Attributes
     ----------
     key : str
-        Short name, unique within the paper: ``"table-1"``.
+        Short name, unique within the paper, such as ``"table-1"``.
     where : str
-        Section, table or figure.
+        Section, table or figure of the paper.
     text : str
-        One sentence.
+        The claim in one sentence.
     """
 
     key: str
@@ -109,8 +111,9 @@ class Statement:
 
 @dataclass(frozen=True)
 class Judgement:
-    """What became of a statement: the verdict, which follows from the numbers by a rule, and one
-    paragraph on why.
+    """The verdict on a statement and its reason.
+
+    The verdict follows from the numbers by a rule. The reason gives the decisive numbers.
     """
 
     verdict: Verdict
@@ -130,16 +133,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class Findings:
-    """What one part of an experiment found.
+    """The results of one part of an experiment.
 
     Attributes
     ----------
     tables, figures : tuple
         The numbers.
     judgements : dict
-        By the key of each statement of the part.
+        The judgement of each statement of the part, by key.
     settings : tuple of str
-        Every choice that the paper leaves open, a sentence each.
+        Choices that the paper leaves open.
     """
 
     tables: tuple[Table, ...] = ()
@@ -150,7 +153,10 @@ class Findings:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """All that came of one paper."""
+    """All results for one paper.
+
+    `introduction`, `notes` and `summary` are described in `Experiment`.
+    """
 
     paper: str
     title: str
@@ -162,15 +168,18 @@ class Reproduction:
     figures: tuple[Figure, ...]
     claims: tuple[Claim, ...]
     seconds: float
+    introduction: str = ""
+    notes: tuple[str, ...] = ()
+    summary: tuple[str, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """Plain values for JSON, without NaN or infinity."""
+        """Return plain values for JSON, without NaN or infinity."""
         facts: dict[str, Any] = _plain(asdict(self))
         return facts
 
 
 def from_facts(facts: dict[str, Any]) -> Reproduction:
-    """The inverse of `Reproduction.facts`."""
+    """Invert `Reproduction.facts`."""
     tables = tuple(
         Table(**{**table, "cells": tuple(Cell(**cell) for cell in table["cells"])})
         for table in facts["tables"]
@@ -182,15 +191,11 @@ def from_facts(facts: dict[str, Any]) -> Reproduction:
     claims = tuple(
         Claim(**{**claim, "verdict": Verdict(claim["verdict"])}) for claim in facts["claims"]
     )
-    return Reproduction(
-        **{
-            **facts,
-            "settings": tuple(facts["settings"]),
-            "tables": tables,
-            "figures": figures,
-            "claims": claims,
-        }
-    )
+    sentences: dict[str, Any] = {
+        name: tuple(facts[name]) for name in ("settings", "notes", "summary") if name in facts
+    }
+    values: dict[str, Any] = {**facts, **sentences}
+    return Reproduction(**{**values, "tables": tables, "figures": figures, "claims": claims})
 
 
 def _series(facts: dict[str, Any]) -> Series:

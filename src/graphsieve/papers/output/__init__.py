@@ -1,3 +1,1 @@
-"""The verdicts on the papers' claims as terminal text, Markdown or a page, all made from
-`Reproduction.facts`.
-"""
+"""The results as terminal text, Markdown or HTML, all rendered from `Reproduction.facts`."""

@@ -1,4 +1,4 @@
-"""A list of cells as rows and columns of text, the same in every form."""
+"""Tables as rows and columns of text, shared by all output formats."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from math import floor, log10
 from typing import Any
 
 ABOUT_VERDICTS = (
-    "A verdict follows from the numbers by the rule that the paragraph behind it states. Where a "
-    "paper leaves a setting open, the choice is listed, and other readings stand beside it; some "
-    "choices and several rules were made after trial runs had been seen, so read the numbers, too. "
-    "Where a run is too small to tell, the paragraph says so. “Holds with a correction” means: "
-    "once a misprint or an unstated choice is put right."
+    "A verdict follows from the numbers by a rule. The rule is given with the claim or in the "
+    "notes of the paper. “Holds with a correction” means that the claim holds once a misprint or "
+    "an unstated setting is corrected. If a paper leaves a setting open, our choice is listed, and "
+    "tables show other readings. We made some choices and several rules after trial runs, so the "
+    "numbers matter as much as the verdicts. “Data not available” means that the data are not "
+    "public or could not be loaded."
 )
 VERDICTS = ("holds", "holds with a correction", "does not hold", "data not available")
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Texts in rows and columns, both in the order in which the cells name them; missing cells
-    are empty.
-    """
+    """Texts in rows and columns, in the order of their first cell. Missing cells are empty."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple[str, ...]], ...]
@@ -29,8 +28,9 @@ class Grid:
 
 
 def grid(table: Mapping[str, Any]) -> Grid:
-    """Each cell as ``paper | ours ± standard error``; where the paper has no number in the whole
-    table, ours alone.
+    """Format each cell as ``paper | ours ± standard error``.
+
+    If the paper has no number in the whole table, cells contain our value only.
     """
     cells: Sequence[Mapping[str, Any]] = table["cells"]
     compares = any(cell["paper"] is not None for cell in cells)
@@ -45,7 +45,7 @@ def grid(table: Mapping[str, Any]) -> Grid:
 
 
 def counted(reproductions: Sequence[Mapping[str, Any]]) -> str:
-    """How many claims have which verdict, as a sentence."""
+    """Return a sentence with the number of claims for each verdict."""
     verdicts = [claim["verdict"] for one in reproductions for claim in one["claims"]]
     counts = ", ".join(
         f"{verdicts.count(verdict)} {_plural(verdict, verdicts.count(verdict))}"
@@ -71,8 +71,9 @@ def _text(cell: Mapping[str, Any], unit: str, compares: bool) -> str:
 
 
 def _decimals(error: float | None, unit: str) -> int | None:
-    """How many decimals mean anything: one in per cent, else two digits of the standard error;
-    None: four digits in all.
+    """Return the number of decimals: one for per cent, else two digits of the standard error.
+
+    None stands for four significant digits.
     """
     if unit == "%":
         return 1

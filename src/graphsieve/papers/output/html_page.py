@@ -1,4 +1,4 @@
-"""The claims, the numbers behind them, and the figures drawn again, as one page."""
+"""The claims, tables and figures as one HTML page."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ td small { color: var(--soft); font-size: .85em; margin-right: .35em; } .claims 
 
 
 def as_page(reproductions: Sequence[Mapping[str, Any]], *, command: str) -> str:
-    """A self-contained page: the table of all claims, then a section per paper."""
-    title = "The papers, reproduced"
+    """Return a self-contained page: a table of all claims, then a section per paper."""
+    title = "Reproduction of the papers"
     links = "".join(
         f'<a href="#{escape(one["paper"])}">{escape(one["paper"])}</a>' for one in reproductions
     )
@@ -66,9 +66,12 @@ def _paper(facts: Mapping[str, Any]) -> str:
     choices = "".join(f"<li>{escape(sentence)}</li>" for sentence in facts["settings"])
     settings = f"<h3>Choices that the paper leaves open</h3><ul>{choices}</ul>" if choices else ""
     took = f"{facts['depth'].capitalize()} run, seed {facts['seed']}, {facts['seconds']:.0f} s"
+    about = f"<p>{escape(facts['introduction'])}</p>" if facts["introduction"] else ""
+    if facts["notes"]:
+        about += f"<ul>{''.join(f'<li>{escape(note)}</li>' for note in facts['notes'])}</ul>"
     return (
         f'<section id="{escape(facts["paper"])}"><h2>{escape(facts["title"])}</h2>'
-        f"<p>{escape(facts['reference'])}. {escape(took)}.</p>{claims}{tables}"
+        f"<p>{escape(facts['reference'])}. {escape(took)}.</p>{about}{claims}{tables}"
         f'<div class="charts">{charts}</div>{settings}</section>'
     )
 
@@ -99,7 +102,7 @@ def _table(table: Mapping[str, Any]) -> str:
         f"({reading}{escape(unit)}). {escape(table['note'])}"
     )
     name = escape(f"{table['label']}: {table['title']}")
-    # Not a <caption>: that would scroll away with a wide table.
+    # A <caption> would scroll away with a wide table.
     return (
         f'<p class="caption">{caption}</p><div class="scroll"><table '
         f'aria-label="{name}"><thead><tr><th></th>{head}</tr></thead>'

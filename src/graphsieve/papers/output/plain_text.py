@@ -1,4 +1,4 @@
-"""The claims and the numbers behind them for a terminal."""
+"""The claims and tables as text for a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WIDTH = 110
 
 
 def as_text(reproductions: Sequence[Mapping[str, Any]]) -> str:
-    """Paper by paper: tables with the paper's numbers beside ours, then a verdict per claim."""
+    """Return the results paper by paper: notes, tables, and a verdict per claim."""
     parts = [part for one in reproductions for part in _paper(one)]
     return "\n".join([*parts, counted(reproductions)]) + "\n"
 
@@ -20,6 +20,12 @@ def as_text(reproductions: Sequence[Mapping[str, Any]]) -> str:
 def _paper(facts: Mapping[str, Any]) -> list[str]:
     heading = f"{facts['paper'].upper()}  {facts['title']} ({facts['reference']})"
     lines = [heading, "=" * min(len(heading), WIDTH), ""]
+    if facts["introduction"]:
+        lines += [*_wrapped(facts["introduction"], "", ""), ""]
+    for note in facts["notes"]:
+        lines += _wrapped(note, "- ", "  ")
+    if facts["notes"]:
+        lines.append("")
     for table in facts["tables"]:
         lines += [*_table(table), ""]
     for claim in facts["claims"]:
@@ -48,7 +54,7 @@ def _table(table: Mapping[str, Any]) -> list[str]:
 
 
 def _groups(widths: Sequence[int], room: int) -> list[list[int]]:
-    """The columns in as many groups as it takes to fit each into the room."""
+    """Divide the columns into groups that fit into `room` characters."""
     groups: list[list[int]] = []
     left = 0
     for column, width in enumerate(widths):
