@@ -1,4 +1,4 @@
-"""Measure and draw the results in docs/which-how-many-how-sure.md.
+"""Measure and draw the results in docs/default.md, how-many.md, how-sure.md and limits.md.
 
 Usage: OMP_NUM_THREADS=1 python examples/selection.py [docs]
 

@@ -171,7 +171,7 @@ def quality(runs: Mapping[str, Summary]) -> str:
             f"{row['select_f']['seconds']:.2g} s for the F test.",
             "**Structure that means do not show.** The default does not find classes that differ "
             "only in spread, or only in a combination of columns "
-            "([examples](which-how-many-how-sure.md)).",
+            "([examples](limits.md)).",
         ),
         "## Limits of the comparison",
         _list(
