@@ -20,6 +20,7 @@ SOURCES = sorted(
 REFERENCE = {
     "benchmarks/README.md",
     "docs/bad-input.md",
+    "docs/command-line.md",
     "docs/quality-tables.md",
     "docs/reliability-cases.md",
     *(f"docs/papers/{paper}.md" for paper in ("sls", "cls", "wls", "iterative", "hybrid")),
