@@ -555,7 +555,7 @@ def test_messages_name_options_and_keep_names(folder, capsys):
 
 def test_table_on_standard_output(run, table):
     lines = run("rank", "t.csv", "--target", "kind", *WIDE, "--top", "2").out.splitlines()
-    assert lines[0].startswith("4 features of 24 samples")
+    assert lines[0].startswith("4 columns of 24 rows")
     assert lines[2] == "2 of 4 selected"
     rows = [line.split() for line in lines if re.match(r" +\d+  ", line)]
     ranking = graphsieve.rank(
@@ -1108,7 +1108,7 @@ def test_the_commands_that_explain_shows_can_be_run(run, table):
 def test_demo(run):
     answer = run("demo", "--seed", "3", "--report", "tumours.html", "--debug")
     assert answer.out.splitlines()[-1] == "report written to tumours.html"
-    assert answer.out.startswith("30 features of 569 samples")
+    assert answer.out.startswith("30 columns of 569 rows")
     assert "random columns" in answer.out
     names = load_breast_cancer().feature_names
     assert all(f"  {name}  " in answer.out for name in names)

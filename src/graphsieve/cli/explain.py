@@ -66,7 +66,7 @@ def explanation(name: str) -> str:
         if name == "floating"
         else f"graphsieve rank TABLE --method {name}"
     )
-    subject = "a good feature" if method is not None else "the search"
+    subject = "a good column" if method is not None else "the search"
     return (
         f"{name}: {subject} {about.summary}\n\nneeds: {needs}{good}\nreference: "
         f"{about.reference}\ncommand: {use}\nPython: {place}\n\n{before_examples.rstrip()}\n"

@@ -76,7 +76,7 @@ def _as_text(rows: list[dict[str, Any]]) -> str:
         width = max(len(row["method"]) for row in some)
         needs = max(len(row["needs"]) for row in some)
         head = f"  {'method':<{width}}  {'needs':<{needs}}"
-        lines += [about, "", f"{head}  good" if kind == "score" else head]
+        lines += [about, "", f"{head}  good" if kind == "score" else head.rstrip()]
         for row in some:
             good = f"  {row['good']:<5}" if row["good"] else ""
             lines.append(

@@ -19,7 +19,14 @@ from graphsieve.cli.notes import note, painter, shown_warnings
 from graphsieve.cli.outputs import check_outputs, output_file, put, write
 from graphsieve.cli.reproducing import reproduction_code
 from graphsieve.report.page import page
-from graphsieve.report.terminal import headline, recall_line, subline, table_lines, wrapped
+from graphsieve.report.terminal import (
+    COMMAND_LINE,
+    headline,
+    recall_line,
+    subline,
+    table_lines,
+    wrapped,
+)
 from graphsieve.report.wording import in_selection_order
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
@@ -242,7 +249,7 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     if on_terminal and shutil.get_terminal_size().columns < NARROW and in_selection_order(facts):
         features = [{**record, "redundancy": None} for record in features]
     n_selected = int(ranking.selected.sum())
-    lines = [headline(facts), subline(facts), *recall_line(facts)]
+    lines = [headline(facts, COMMAND_LINE), subline(facts, COMMAND_LINE), *recall_line(facts)]
     why = f". {facts['count_reason']}" if facts["count_reason"] else ""
     lines += wrapped(f"{n_selected} of {len(ranking)} selected{why}")
     more = "show all with --rows all, --format csv or --report"
@@ -253,7 +260,12 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
                 *lines,
                 "",
                 *table_lines(
-                    features, rows=rows or len(features), more=more, paint=paint, show_cut=True
+                    features,
+                    rows=rows or len(features),
+                    more=more,
+                    paint=paint,
+                    show_cut=True,
+                    terms=COMMAND_LINE,
                 ),
             ]
         )

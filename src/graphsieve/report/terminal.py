@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphsieve.report.wording import (
     in_selection_order,
@@ -29,6 +29,17 @@ def plain(text: str, kind: str) -> str:
     return text
 
 
+class Terms(NamedTuple):
+    """The words for a column and a row of the table."""
+
+    feature: str
+    sample: str
+
+
+PYTHON = Terms("feature", "sample")
+COMMAND_LINE = Terms("column", "row")
+
+
 def ranking_text(facts: Mapping[str, Any]) -> str:
     """Return the printed ranking: headline, reason, number of features and table.
 
@@ -46,22 +57,27 @@ def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
-def headline(facts: Mapping[str, Any]) -> str:
+def headline(facts: Mapping[str, Any], terms: Terms = PYTHON) -> str:
     """Return what was ranked, and how."""
-    what = f"{facts['n_features']} features of {facts['n_samples']} samples"
+    n_features, n_samples = facts["n_features"], facts["n_samples"]
+    what = f"{_counted(n_features, terms.feature)} of {_counted(n_samples, terms.sample)}"
     if in_selection_order(facts):
         score = "" if facts["is_search"] else f" by {facts['method']} score and gain"
         return f"{what}, in selection order{score}"
     return f"{what}, ranked by {facts['method']} ({facts['good']} is good)"
 
 
-def subline(facts: Mapping[str, Any]) -> str:
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def subline(facts: Mapping[str, Any], terms: Terms = PYTHON) -> str:
     """Return the reason for the method, or a description of a method that was named."""
     outcome = search_outcome(facts["reason"])
     if outcome is None:
         reason: str = facts["reason"]
         return reason if reason.startswith("no ") else f"supervision: {reason}"
-    subject = "the search" if facts["is_search"] else "a good feature"
+    subject = "the search" if facts["is_search"] else f"a good {terms.feature}"
     return f"{subject} {facts['summary']}{': ' if outcome else ''}{outcome}"
 
 
@@ -78,6 +94,7 @@ def table_lines(
     more: str = "to_frame() returns all",
     paint: Paint = plain,
     show_cut: bool = False,
+    terms: Terms = PYTHON,
 ) -> list[str]:
     """Return the first rows of the table.
 
@@ -86,11 +103,12 @@ def table_lines(
     width = min(
         NAME_WIDTH,
         max(
-            len("feature"), *(len(shown_name(record["feature"], NAME_WIDTH)) for record in features)
+            len(terms.feature),
+            *(len(shown_name(record["feature"], NAME_WIDTH)) for record in features),
         ),
     )
     by_gain = in_selection_order({"features": features})
-    head = f"{'rank':>5}  {'feature':<{width}}  {'score':>10}"
+    head = f"{'rank':>5}  {terms.feature:<{width}}  {'score':>10}"
     if by_gain:
         head += f"  {'gain':>{GAIN_WIDTH}}  {'':<{BAR_WIDTH}}  redundancy"
     cut = width + 14 + BAR_WIDTH + (GAIN_WIDTH + 2 if by_gain else 0)
