@@ -136,7 +136,7 @@ def test_noise_has_a_count_near_zero_and_the_reason_states_it():
     assert {(count.n, count.reason) for count in nothing} == {
         (
             0,
-            "No supervision was used. None of 20 columns is associated with the other columns "
+            "No supervision was used. None of 20 features is associated with the other features "
             "(false discovery rate 5 %).",
         )
     }
@@ -426,17 +426,17 @@ def test_reasons_use_the_singular_for_one_column():
     given = RelevantColumns(np.array([True, False]), found.p_values, "relevance", "given")
     alone = count_features(MemoryTable(X), Supervision.from_labels(y), [0], relevant=given)
     at_rate = "(false discovery rate 5 %)."
-    assert found.reason == f"1 of 2 columns is associated with the labels {at_rate}"
+    assert found.reason == f"1 of 2 features is associated with the labels {at_rate}"
     assert alone.reason == "given"
     copies = counted(X[:, [0, 0]], Supervision.from_labels(y))
     assert copies.reason == (
-        f"2 of 2 columns are associated with the labels {at_rate} The first explains 100 % of "
+        f"2 of 2 features are associated with the labels {at_rate} The first explains 100 % of "
         "their variance."
     )
     single = relevant_columns(MemoryTable(X[:, 1:]), Supervision.nothing(60))
     assert single.reason == (
-        "No supervision was used. The only varying column is not associated with the other "
-        f"columns {at_rate}"
+        "No supervision was used. The only varying feature is not associated with the other "
+        f"features {at_rate}"
     )
 
 
@@ -486,7 +486,7 @@ def test_prediction_adds_columns_that_explain_a_small_remaining_variance():
     by_weak = counted(X, Supervision.from_targets(strength[:, 0] + 1e4 * strength[:, 5]))
     assert by_weak.rule == "predicted"
     assert by_weak.reason.endswith(
-        f"The leave-one-out error still decreases, up to {by_weak.n} columns."
+        f"The leave-one-out error still decreases, up to {by_weak.n} features."
     )
     assert by_weak.n > by_strong.n
 
@@ -503,7 +503,7 @@ def test_columns_that_matter_only_together_are_found_by_their_neighbors():
     known = Supervision.from_labels((corners[:, 0] * corners[:, 1] > 0).astype(int))
     found = relevant_columns(MemoryTable(X), known)
     assert found.rule == "both"
-    assert "Nearest neighbours predict the labels better if columns" in found.reason
+    assert "Nearest neighbours predict the labels better if features" in found.reason
     assert found.mask[:9].all()
     assert found.mask[9:].sum() <= 3
 
@@ -518,7 +518,7 @@ def test_few_labels_rule_no_column_out():
     assert found.rule == "both"
     assert found.reason.endswith(
         "With 24 known labels the others cannot be ruled out, so those associated with other "
-        f"columns were added, which gives {found.mask.sum()}."
+        f"features were added, which gives {found.mask.sum()}."
     )
 
 
@@ -546,7 +546,7 @@ def test_with_pairs_alone_the_columns_are_tested_against_each_other():
     X = datasets.make_waveform(200, random_state=0).X
     by_pairs = relevant_columns(MemoryTable(X), Supervision.from_pairs(200, must_link=[(0, 1)]))
     by_nothing = relevant_columns(MemoryTable(X), Supervision.nothing(200))
-    assert by_pairs.reason.startswith("Pairs alone do not determine the number of columns. ")
+    assert by_pairs.reason.startswith("Pairs alone do not determine the number of features. ")
     assert (by_pairs.mask == by_nothing.mask).all()
 
 
@@ -556,8 +556,8 @@ def test_too_few_samples_are_not_tested():
     found = relevant_columns(MemoryTable(X), Supervision.nothing(6))
     assert found.rule == "untested"
     assert found.reason == (
-        "No supervision was used. 6 samples are too few to test associations between columns, so "
-        "all 3 columns that vary were considered."
+        "No supervision was used. 6 samples are too few to test associations between features, so "
+        "all 3 features that vary were considered."
     )
     assert found.mask.tolist() == [True, True, False, True]
     assert np.isnan(found.p_values[2])

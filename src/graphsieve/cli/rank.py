@@ -250,7 +250,8 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
         features = [{**record, "redundancy": None} for record in features]
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts, COMMAND_LINE), subline(facts, COMMAND_LINE), *recall_line(facts)]
-    why = f". {facts['count_reason']}" if facts["count_reason"] else ""
+    reason = COMMAND_LINE.worded(facts["count_reason"] or "")
+    why = f". {reason}" if reason else ""
     lines += wrapped(f"{n_selected} of {len(ranking)} selected{why}")
     more = "show all with --rows all, --format csv or --report"
     paint = painter(sys.stdout) if on_terminal else painter(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -34,6 +35,11 @@ class Terms(NamedTuple):
 
     feature: str
     sample: str
+
+    def worded(self, text: str) -> str:
+        """Return a sentence of the library, which speaks of features and samples, in these words."""
+        text = re.sub(r"\bfeature(s?)\b", rf"{self.feature}\1", text)
+        return re.sub(r"\bsample(s?)\b", rf"{self.sample}\1", text)
 
 
 PYTHON = Terms("feature", "sample")

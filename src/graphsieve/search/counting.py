@@ -103,7 +103,7 @@ class RelevantColumns:
     >>> found.mask
     array([ True,  True, False, False, False, False])
     >>> found.reason
-    '2 of 6 columns are associated with the labels (false discovery rate 5 %).'
+    '2 of 6 features are associated with the labels (false discovery rate 5 %).'
     """
 
     mask: Booleans
@@ -143,7 +143,7 @@ class Count:
     >>> found.n
     2
     >>> found.reason
-    '2 of 6 columns are associated with the labels (false discovery rate 5 %). The first 2 explain 100 % of their variance.'
+    '2 of 6 features are associated with the labels (false discovery rate 5 %). The first 2 explain 100 % of their variance.'
     """
 
     n: int
@@ -177,11 +177,11 @@ def relevant_columns(table: Table, known: Supervision) -> RelevantColumns:
     >>> from graphsieve.datasets import make_squares
     >>> table = MemoryTable(make_squares(random_state=0).X)
     >>> relevant_columns(table, Supervision.nothing(100)).reason
-    'No supervision was used. None of 6 columns is associated with the other columns (false discovery rate 5 %).'
+    'No supervision was used. None of 6 features is associated with the other features (false discovery rate 5 %).'
     """
     outcome = _outcome(known)
     if known.kinds == ("pairs",):
-        why = "Pairs alone do not determine the number of columns."
+        why = "Pairs alone do not determine the number of features."
     elif outcome is None:
         why = "No supervision was used."
     elif len(outcome.rows) < FEWEST_ROWS:
@@ -289,7 +289,7 @@ def _walked(
         wanted = _fewest_that_predict(predicted)
         if wanted > n:
             n, rule = wanted, "predicted"
-            sentences.append(f"The leave-one-out error still decreases, up to {n} columns.")
+            sentences.append(f"The leave-one-out error still decreases, up to {n} features.")
     else:
         wanted = walk.far_more(n)
         if wanted > n:
@@ -439,12 +439,12 @@ def _associated(number: int, tested: int, what: str) -> str:
     Examples
     --------
     >>> _associated(1, 20, "the labels")
-    '1 of 20 columns is associated with the labels (false discovery rate 5 %).'
+    '1 of 20 features is associated with the labels (false discovery rate 5 %).'
     """
     if tested == 1:
-        subject = "The only varying column is" if number else "The only varying column is not"
+        subject = "The only varying feature is" if number else "The only varying feature is not"
     else:
-        subject = f"{number or 'None'} of {tested} columns {'is' if number < 2 else 'are'}"
+        subject = f"{number or 'None'} of {tested} features {'is' if number < 2 else 'are'}"
     return (
         f"{subject} associated with {what} (false discovery rate {100 * FALSE_DISCOVERIES:.0f} %)."
     )
@@ -488,7 +488,7 @@ def _with_structure(
         added = (
             f"all {n_both} were considered"
             if n_both == n_tested
-            else f"those associated with other columns were added, which gives {n_both}"
+            else f"those associated with other features were added, which gives {n_both}"
         )
         why = f"With {len(outcome.rows)} known {outcome.kind} the others cannot be ruled out"
         return RelevantColumns(both, found.p_values, "both", f"{found.reason} {why}, so {added}.")
@@ -498,8 +498,8 @@ def _with_structure(
     if gain.mean() <= CLEARLY * gain.std() / np.sqrt(len(gain)):
         return found
     why = (
-        f"Nearest neighbours predict {outcome.name} better if columns associated with other "
-        f"columns are added, which gives {n_both}."
+        f"Nearest neighbours predict {outcome.name} better if features associated with other "
+        f"features are added, which gives {n_both}."
     )
     return RelevantColumns(both, found.p_values, "both", f"{found.reason} {why}")
 
@@ -536,8 +536,8 @@ def _structured(table: Table, why: str) -> RelevantColumns:
     if n < FEWEST_ROWS:
         p_values = np.where(constant, np.nan, 1.0)
         reason = (
-            f"{why} {n} samples are too few to test associations between columns, so all "
-            f"{(~constant).sum()} columns that vary were considered."
+            f"{why} {n} samples are too few to test associations between features, so all "
+            f"{(~constant).sum()} features that vary were considered."
         )
         return RelevantColumns(~constant, p_values, "untested", reason)
     gram = np.zeros((n, n))
@@ -554,7 +554,7 @@ def _structured(table: Table, why: str) -> RelevantColumns:
         ),
     )
     mask = _discoveries(p_values)
-    found = _associated(mask.sum(), (~constant).sum(), "the other columns")
+    found = _associated(mask.sum(), (~constant).sum(), "the other features")
     return RelevantColumns(mask, p_values, "structure", f"{why} {found}")
 
 
