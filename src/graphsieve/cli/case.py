@@ -376,7 +376,11 @@ def _target_words(options: argparse.Namespace, y: NDArray[np.object_], known: Su
     if known.targets is not None:
         values = known.targets[~np.isnan(known.targets)]
         limits = f" from {values.min():.6g} to {values.max():.6g}" if len(values) else ""
-        hint = " (for class labels, use --target-type classes)" if options.target_type == "auto" else ""
+        hint = (
+            " (for class labels, use --target-type classes)"
+            if options.target_type == "auto"
+            else ""
+        )
         return f"continuous{limits}, {share}{hint}"
     classes = [] if known.classes is None else [quoted(str(name)) for name in known.classes]
     listed = ", ".join(classes[:CLASSES_SHOWN]) + (", …" if len(classes) > CLASSES_SHOWN else "")

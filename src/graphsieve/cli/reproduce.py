@@ -9,8 +9,8 @@ from typing import Any
 
 from graphsieve._base.errors import InputError
 from graphsieve.cli.arguments import PAPERS
-from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show, write
 from graphsieve.cli.notes import note
+from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show, write
 
 LONGEST_RESULTS = 2**26  # bytes; the results of all papers have less than one million
 
