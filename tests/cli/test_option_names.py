@@ -198,7 +198,7 @@ def test_all_phrases_have_another_wording_and_all_wordings_are_used():
         (("--method", "fisher", "--bandwidth", "2"), "has no --bandwidth; leave it at 'auto'"),
         (("--method", "fisher", "--neighbors", "2"), "has no --neighbors; leave it at 'auto'"),
         (("--method", "fisher", "--compress", "som"), "leave --compress out, got 'som'"),
-        (("--method", "fisher", "--param", "a=1"), "--param may contain: nothing"),
+        (("--method", "fisher", "--param", "a=1"), "--param must be omitted"),
         (("--method", "fisher", "--neighbor-search", "approximate"), "leave --neighbor-search"),
         (("--method", "diverse", "--redundancy", "correlation"), "leave --redundancy at 'auto'"),
         (
