@@ -81,12 +81,12 @@ def readme_block(runs: Mapping[str, Summary]) -> str:
     ]
     header = ["", "error, k-NN", "error, linear", "minus random", "worse / better than random"]
     return _paragraphs(
-        f"Mean error of the selected columns on {block['sets']} data sets, with 2 to 10 labels per "
-        "class or 3 to 10 % of the targets:",
+        f"Mean error with the selected columns on {block['sets']} data sets, with 2 to 10 labels "
+        "per class or 3 to 10 % of the targets:",
         _table(header, rows),
-        f"The error of the default is {_lead(block)} lower than that of the best other method, and "
-        f"{_lead(unseen)} lower on {unseen['sets']} data sets that were not used to choose it; see "
-        f"[docs/quality.md]({QUALITY}).",
+        f"The error of the default is {_lead(block)} lower than that of the best other method. On "
+        f"{unseen['sets']} data sets that were not used to choose the default, it is "
+        f"{_lead(unseen)} lower ([quality]({QUALITY})).",
     )
 
 
@@ -117,13 +117,13 @@ def quality(runs: Mapping[str, Summary]) -> str:
         ),
         f"The {development['sets']} development data sets contain pixels, spectra, genes, text and "
         "small tables. The default was chosen on these data sets, which favours it. When it was "
-        f"final, the fast methods ran once on {unseen['sets']} further data sets. These had no "
-        "part in the choice, except that ranges and deviations of their columns, without "
-        'labels, were inspected for the rule of `scale="auto"`.',
-        "## How",
+        f"final, the fast methods ran once on {unseen['sets']} further data sets. These were not "
+        "used for the choice, with one exception: the ranges and deviations of their columns, "
+        'without labels, were inspected for the rule of `scale="auto"`.',
+        "## How they were compared",
         _list(
-            "**Folds.** Five-fold cross-validation. All methods get the same folds and the same "
-            "supervision of the training rows.",
+            "**Folds.** Five-fold cross-validation. All methods receive the same folds and the "
+            "same supervision of the training rows.",
             "**Supervision.** None, a few labels (2, 4 or 10 per class), a few targets (3, 5 or "
             "10 %), pairs, or class probabilities of an uncertain expert.",
             "**Learners.** 1-NN and logistic regression for classes, 5-NN and ridge regression for "
@@ -136,7 +136,7 @@ def quality(runs: Mapping[str, Summary]) -> str:
             "**Worse / better.** Share of data sets × learners with a significant difference from "
             "random columns (p < .05, paired over folds). The test is corrected for shared "
             "training rows, but not for the number of tests.",
-            "**Rank.** Mean rank among all methods of the full tables.",
+            "**Rank.** Mean rank among all methods in the full tables.",
         ),
         "## Results",
         f"With a few labels or targets, on the {known['sets']} development data sets:",
@@ -156,11 +156,10 @@ def quality(runs: Mapping[str, Summary]) -> str:
             f"**All columns.** With labels or targets, all columns have an error of "
             f"{row['all']['errors'][0]:.3f} (k-NN) and {row['all']['errors'][1]:.3f} (linear). "
             f"The default has {row['ours']['errors'][0]:.3f} and {row['ours']['errors'][1]:.3f}. "
-            f"It has the lower error only {_beats_all_columns(runs)}. Selection is "
-            "useful to understand the data, to measure fewer columns, or where not all columns are "
-            "available.",
+            f"It is better only {_beats_all_columns(runs)}. Selection is "
+            "useful to understand the data or to measure fewer columns.",
             f"**Single data sets.** The mean rank of the default is {row['ours']['rank']:.1f}, not "
-            "1. On some data sets another method is better.",
+            "1. On some data sets, another method is better.",
             f"**Random columns.** With labels or targets, the default is "
             f"significantly better in {100 * row['ours']['better']:.0f} % of the data sets × "
             f"learners. Without supervision, the share is "
@@ -169,22 +168,22 @@ def quality(runs: Mapping[str, Summary]) -> str:
             f"**Time.** The median time of a selection is {row['ours']['seconds']:.2g} s for the "
             f"default, {row['fastcan']['seconds']:.2g} s for FastCan and "
             f"{row['select_f']['seconds']:.2g} s for the F test.",
-            "**Structure that means do not show.** The default does not find classes that differ "
+            "**Differences beyond the means.** The default does not find classes that differ "
             "only in spread, or only in a combination of columns "
             "([examples](limits.md)).",
         ),
         "## Limits of the comparison",
         _list(
-            "Large tables were sampled to "
+            "Large tables were reduced to a sample of "
             f"{development['settings']['rows']:,} rows (further data sets: "
             f"{unseen['settings']['rows']:,}).",
             "The time limit of a selection was 12 seconds. Some methods that reached it on a busy "
             "machine ran again with a longer limit. A method without a result ranks last and "
             "counts as random columns.",
-            "Boruta, ReliefF of fast-select and the searches ran only with 4 labels per class or "
-            "5 % of the targets. The hybrid and the iterative search did not run on all data sets.",
-            "Other libraries were called as in their documentation, without tuning, and only on "
-            "the labelled rows.",
+            "Boruta, the ReliefF of fast-select and the searches ran only with 4 labels per class "
+            "or 5 % of the targets. The hybrid and iterative searches did not run on all data sets.",
+            "Other libraries were called as shown in their documentation, without tuning, and only "
+            "on the labelled rows.",
         ),
         "## Run it again",
         "`python benchmarks/quality --quick` takes one or two minutes. Without `--quick` it takes "
@@ -227,7 +226,8 @@ def _times_first(*blocks: Summary) -> str:
     firsts = [
         min(_rows(block, set(NAMES) - {"all"}), key=lambda row: row["rank"]) for block in blocks
     ]
-    return f"{sum(row['method'] == 'ours' for row in firsts)} of these {len(blocks)} tables"
+    n_first = sum(row["method"] == "ours" for row in firsts)
+    return "all of these tables" if n_first == len(blocks) else f"{n_first} of these tables"
 
 
 def _beats_all_columns(runs: Mapping[str, Summary]) -> str:
@@ -269,7 +269,7 @@ def _worse_cells(runs: Iterable[Summary]) -> str:
         for block in run["blocks"]
         for cell in block["default"]["worse_than_random"]
     ]
-    return _joined(list(dict.fromkeys(worse))) if worse else "no single cell"
+    return _joined(list(dict.fromkeys(worse))) if worse else "no single case"
 
 
 # --- docs/quality-tables.md

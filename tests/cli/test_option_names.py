@@ -198,7 +198,7 @@ def test_all_phrases_have_another_wording_and_all_wordings_are_used():
         (("--method", "fisher", "--bandwidth", "2"), "has no --bandwidth; leave it at 'auto'"),
         (("--method", "fisher", "--neighbors", "2"), "has no --neighbors; leave it at 'auto'"),
         (("--method", "fisher", "--compress", "som"), "leave --compress out, got 'som'"),
-        (("--method", "fisher", "--param", "a=1"), "--param may contain: nothing"),
+        (("--method", "fisher", "--param", "a=1"), "--param must be omitted"),
         (("--method", "fisher", "--neighbor-search", "approximate"), "leave --neighbor-search"),
         (("--method", "diverse", "--redundancy", "correlation"), "leave --redundancy at 'auto'"),
         (
@@ -264,7 +264,7 @@ def test_names_of_files_and_columns_are_not_reworded(run):
         "rank", "sep must be.csv", "--target", "kind", "--method", "pearson", "--top", "9"
     )
     assert code == 3
-    assert err.endswith("graphsieve: --top is 9, but there are 3 features; ask for 1 to 3.\n")
+    assert err.endswith("graphsieve: --top is 9, but there are 3 features; choose 1 to 3.\n")
 
 
 def test_the_same_error_has_another_wording_in_python(run):
@@ -272,6 +272,6 @@ def test_the_same_error_has_another_wording_in_python(run):
     table = read_table("t.csv", keep=["kind"])
     with pytest.raises(InputError) as caught:
         rank(table.matrix, table.kept["kind"], n_features_to_select=9)
-    python = "n_features_to_select is 9, but there are 3 features; ask for 1 to 3."
+    python = "n_features_to_select is 9, but there are 3 features; choose 1 to 3."
     assert str(caught.value) == python
     assert err.splitlines()[-1] == f"graphsieve: {for_the_command(message_of(caught.value))}"

@@ -97,7 +97,7 @@ def test_numbers_stand_side_by_side_in_every_form():
     assert "<small>95.0</small> 94.2 ± 0.5" in page
     for form in (text, markdown, page):
         assert (
-            "4 claims: 1 holds, 1 holds with a correction, 1 does not hold, 1 without data."
+            "4 claims: 1 holds, 1 holds with a correction, 1 does not hold, 1 lacks data."
             in " ".join(form.split())
         )
         for verdict in Verdict:

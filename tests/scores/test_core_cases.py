@@ -862,7 +862,7 @@ def test_how_many_features_may_be_requested():
     assert [wanted_count(asked, 5) for asked in (1, np.int8(5))] == [1, 5]
     for asked in (0, 6, -1):
         with pytest.raises(
-            InputError, match=f"is {asked}, but there are 5 features; ask for 1 to 5"
+            InputError, match=f"is {asked}, but there are 5 features; choose 1 to 5"
         ):
             wanted_count(asked, 5)
     for asked in (True, 2.0, "2"):
@@ -871,7 +871,7 @@ def test_how_many_features_may_be_requested():
 
 
 def test_an_unknown_parameter_is_refused_and_the_valid_ones_are_listed():
-    with pytest.raises(InputError, match="method_params may contain: nothing"):
+    with pytest.raises(InputError, match="method_params must be omitted"):
         extra_options(scores.METHODS["variance"], {"power": 2})
     with pytest.raises(InputError, match="method_params may contain: n_neighbors, bandwidth"):
         extra_options(scores.METHODS["laplacian"], {"power": 2})

@@ -430,7 +430,7 @@ def test_reasons_use_the_singular_for_one_column():
     assert alone.reason == "given"
     copies = counted(X[:, [0, 0]], Supervision.from_labels(y))
     assert copies.reason == (
-        f"2 of 2 features are associated with the labels {at_rate} The first explains 100 % of "
+        f"2 of 2 features are associated with the labels {at_rate} The first one explains 100 % of "
         "their variance."
     )
     single = relevant_columns(MemoryTable(X[:, 1:]), Supervision.nothing(60))

@@ -235,8 +235,9 @@ def _add_explain(commands: Any) -> Parser:
 
 def _add_demo(commands: Any) -> Parser:
     about = (
-        "Rank the columns of a bundled table: 30 measurements of tumours, of which 20 are "
-        "labelled. Write a report."
+        "Rank the columns of a bundled table, with 30 measurements of each of 569 tumours, of which "
+        "20 are labelled.\n"
+        "Write a report."
     )
     command = _command(commands, "demo", "rank a bundled table and write a report", about)
     command.add_argument(
@@ -251,7 +252,7 @@ def _add_demo(commands: Any) -> Parser:
         type=at_least(0),
         default=0,
         metavar="N",
-        help="random seed of the labelled rows (default: 0)",
+        help="random seed for the choice of the labelled rows (default: 0)",
     )
     command.add_argument("--quiet", action="store_true", help="print only the result and errors")
     return command
@@ -426,7 +427,7 @@ def _add_knowledge(command: Parser) -> None:
     known.add_argument(
         "--unsupervised",
         action="store_true",
-        help="state that there is no supervision; excludes the options above",
+        help="state that there is no supervision; cannot be combined with the options above",
     )
 
 

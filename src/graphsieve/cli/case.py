@@ -132,7 +132,7 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
     given = [name for name, value in named.items() if value is not None]
     if options.unsupervised and given:
         raise UsageError(
-            f"--unsupervised and {given[0]} exclude each other; leave one of them out."
+            f"--unsupervised and {given[0]} cannot be combined; leave one of them out."
         )
     if options.proba is not None and options.proba_columns is not None:
         raise UsageError(
@@ -376,12 +376,16 @@ def _target_words(options: argparse.Namespace, y: NDArray[np.object_], known: Su
     if known.targets is not None:
         values = known.targets[~np.isnan(known.targets)]
         limits = f" from {values.min():.6g} to {values.max():.6g}" if len(values) else ""
-        hint = " (--target-type classes for labels)" if options.target_type == "auto" else ""
+        hint = (
+            " (for class labels, use --target-type classes)"
+            if options.target_type == "auto"
+            else ""
+        )
         return f"continuous{limits}, {share}{hint}"
     classes = [] if known.classes is None else [quoted(str(name)) for name in known.classes]
     listed = ", ".join(classes[:CLASSES_SHOWN]) + (", …" if len(classes) > CLASSES_SHOWN else "")
     hint = (
-        " (--target-type continuous for a quantity)"
+        " (for a continuous target, use --target-type continuous)"
         if numbers and options.target_type == "auto"
         else ""
     )

@@ -14,18 +14,19 @@ from graphsieve.search.search_registry import SEARCHES
 
 AUTO = """auto: selects columns that together explain the table and the supervision (the search diverse)
 
-Columns are selected one by one, each by its gain: the variance that it explains and the columns
-selected before it do not. Two things are to be explained. The first is every column of the table,
-weighted by its relevance: the share of its variance that is associated with the supervision. The
-second is the prediction of the labels from all columns, weighted by its skill on held-out labels.
-Without supervision, the weight of a column is its largest correlation with another column.
+Columns are selected one by one. Each step selects the column with the largest gain: the variance
+that it explains beyond the columns selected before it. The selected columns should explain two
+things. The first is every column of the table, weighted by its relevance: the share of its
+variance that is associated with the supervision. The second is the prediction of the labels from
+all columns, weighted by its skill on held-out labels. Without supervision, the weight of a column
+is its largest correlation with another column.
 
 score       share that the column explains alone
 gain        share that it added to the columns selected before it
-redundancy  share of its variance that those columns explain already
+redundancy  share of its variance that those columns already explain
 
-With --top auto, tests against chance decide which columns are relevant, and the number of columns
-depends on how much of them the first ones explain.
+With --top auto, tests against chance decide which columns are relevant. The number of selected
+columns depends on how much variance of the relevant columns they explain.
 
 With --redundancy none, columns are ranked one by one with the published score for the given
 supervision: laplacian, fisher, constrained_laplacian, supervised_laplacian,

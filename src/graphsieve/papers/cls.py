@@ -524,7 +524,7 @@ def _spectral_table(X: Floats, score: DenseScore) -> Table:
     note = "Eq. 4 is invariant to a constant added to a feature."
     return Table(
         "Study: Sec. 4",
-        "denominator of CLS on Iris and the form that should equal it",
+        "Denominator of CLS on Iris and the form that should equal it",
         "sum",
         tuple(cells),
         note,
@@ -587,7 +587,7 @@ def judged_spectral(
         f"On Iris, 2 fᵀL^CL D f is {span(exact)} times the denominator of Eq. 4. Adding 10 to a "
         f"feature multiplies it by {span(shifted)} but does not change Eq. 4. With ten random "
         f"labels, it is negative for {100 * np.mean(negative):.0f} % of the features. The form is "
-        "no sum of squares because L^CL D is not symmetric. For two cannot-linked samples of "
+        "not a sum of squares because L^CL D is not symmetric. For two cannot-linked samples of "
         "degrees 1 and 3 with f = (−2, −1), it gives fᵀL^CL D f = −1, and +3 after adding 2.",
     )
 
@@ -608,8 +608,8 @@ def judged_lemma_1() -> Judgement:
         holds(max(shares) < 10),
         "Distances and scores take m N² operations each, sorting m log m. For N up to 1,000,000 "
         f"and m up to 100,000, the count is {min(shares):.2f} to {max(shares):.2f} times the "
-        "bound m · max(N², log m). The limit is 10. The proof omits the factor m of the graph, but "
-        "the bound is correct.",
+        "bound m · max(N², log m). The threshold is 10. The proof omits the factor m of the graph, "
+        "but the bound is correct.",
     )
 
 
@@ -763,7 +763,7 @@ def judged_noise(found: Mapping[str, NoiseFound]) -> Judgement:
         f"mean d², they contain {widened.named}, and the 21 worst contain {widened.all_noise} of "
         "the 21 noise columns (x1 is noise, too). Lifted to the samples, it is "
         f"{lifted.all_noise} of 21 with λ = 0.1. LS without labels finds {plain.all_noise} of 21. "
-        f"The limit is {enough} of 20.",
+        f"The threshold is {enough} of 20.",
     )
 
 
@@ -1186,7 +1186,7 @@ def judged_level(found: Explored, level: float) -> Judgement:
     return Judgement(
         verdict,
         f"The best accuracy of CLS is {first:.1f} % on the paper's halves and {random:.1f} % on "
-        f"random halves (mean of random columns: {baseline:.1f} %). The limit is {level:.0f} %."
+        f"random halves (mean of random columns: {baseline:.1f} %). The threshold is {level:.0f} %."
         f"{correction if verdict is Verdict.CORRECTED else ''}",
     )
 
@@ -1199,7 +1199,7 @@ FACES = (
                 "Figure 7",
                 "Pix10P: CLS outperforms Laplacian, ReliefF and F2+r4 for any number of features.",
             ),
-            Statement("fig-7-pix10p-level", "Sec. 5.5", "Pix10P: CLS has an excellent accuracy."),
+            Statement("fig-7-pix10p-level", "Sec. 5.5", "Pix10P: CLS has excellent accuracy."),
         ),
         _pix,
     ),
@@ -1210,7 +1210,7 @@ FACES = (
                 "Figure 7",
                 "Pie10P: CLS is better than Laplacian and F3+r, and inferior to ReliefF.",
             ),
-            Statement("fig-7-pie10p-level", "Sec. 5.5", "Pie10P: CLS has a very good accuracy."),
+            Statement("fig-7-pie10p-level", "Sec. 5.5", "Pie10P: CLS has very good accuracy."),
         ),
         _pie,
     ),
@@ -1244,7 +1244,7 @@ def _bandwidth_study(run: Run) -> Findings:
         cells += [Cell(name, column, None, value) for column, value in values.items()]
     table = Table(
         "Study: Sec. 5.1",
-        "effect of λ = 0.1 on the ten nearest neighbours",
+        "Effect of λ = 0.1 on the ten nearest neighbours",
         "number",
         tuple(cells),
         "Features are not scaled.",
@@ -1260,7 +1260,7 @@ def judged_bandwidth(found: Mapping[str, Kernel]) -> Judgement:
         f"Of {len(found)} data sets, λ = 0.1 gives a usable graph on {len(serves)} "
         f"({', '.join(serves) or 'none'}). On {', '.join(empty) or 'none'}, most samples have no "
         "neighbour with a positive weight in double precision, so Eq. 1 and 4 are 0/0. On the "
-        "others, a few edges outweigh the rest. The limit is half of the data sets.",
+        "others, a few edges outweigh the rest. The threshold is half of the data sets.",
     )
 
 
@@ -1277,7 +1277,7 @@ def _all_sets(run: Run) -> Findings:
             worse[rival] = worse.get(rival, 0) + lead.clearly_below(0)
     table = Table(
         "Study: Sec. 6",
-        "accuracy of 1-NN on random halves, mean over the numbers of features",
+        "Accuracy of 1-NN on random halves, mean over the numbers of features",
         "%",
         tuple(cells),
         "λ = 0.1, k = 10.",
@@ -1289,14 +1289,14 @@ def _all_sets(run: Run) -> Findings:
 HALVES_SETTINGS = (
     f"Features are not scaled unless marked. All graphs use k = {NEIGHBORS} and λ = {BANDWIDTH} "
     "unless marked. Filters use the training half, in which the first samples of every class in "
-    "turn are labelled. An odd class has the larger half in training. The first of equally close "
-    "samples counts. Columns without a score come last.",
+    "turn are labelled. In a class of odd size, the larger half is for training. The first of "
+    "equally close samples counts. Columns without a score come last.",
     "On Leukemia, Colon, Pix10P and Pie10P, λ = 0.1 gives weights of 0 in double precision, except "
     "for copies. Here weights are relative to the shortest edge, so that it alone counts.",
     f"The paper states {TABLE_2_LABELS} labels for Table 2 only. Leukemia and Colon use the same "
     "number. Pix10P and Pie10P use two per class, the smallest number with a must-link in each.",
     "Random halves are ours: 100 for small data sets, 30 for the others (quick: 20 or 6). They "
-    "overlap, so their standard errors are rather too small.",
+    "overlap, so their standard errors are somewhat too small.",
 )
 
 

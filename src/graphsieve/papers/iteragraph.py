@@ -894,7 +894,7 @@ def _scale_table(outcomes: Mapping[str, Sequence[Outcome]]) -> Table:
         for place, learner in enumerate(LEARNERS)
         if row in (SSELECT, HYBRID) or name == "as given"
     )
-    note = "The Fisher score and SFFS do not depend on the scale. The learners scale by themselves."
+    note = "The Fisher score and SFFS do not depend on the scale. The learners scale the features themselves."
     return Table(
         "Study: scale, Leukemia",
         "Accuracy by scaling of the features before selection",
@@ -1208,7 +1208,7 @@ def unlabeled_judgement(found: Sequence[Sequence[Outcome]], unlabeled: Sequence[
     verdict = judge_gain(differences, WORTH)
     overall = estimate(differences.mean(axis=1))
     if verdict is Verdict.FAILS:
-        end = "This is no consistent lead."
+        end = "This is not a consistent lead."
     else:
         end = (
             "It leads."
@@ -1402,7 +1402,7 @@ EXPERIMENT = Experiment(
         Part(
             _statements("OrgsPlaces"),
             None,
-            "The library has no data set of the pair organisations and places.",
+            "The library has no data set for the pair organisations and places.",
         ),
         Part(INSIDE_STATEMENTS, _inside),
         Part(

@@ -562,7 +562,7 @@ def _figure_1_claims(found: Mapping[str, Measured]) -> dict[str, Judgement]:
         why = (
             f"Of {len(points)} points (data sets × sizes), {len(decided)} differ by more than one "
             f"standard error, and {_percent(sum(decided), len(decided))} of these favour "
-            f"IterativeLS. The limit is 90 %. The mean difference is {written(average)} points."
+            f"IterativeLS. The threshold is 90 %. The mean difference is {written(average)} points."
         )
         judgements[key] = Judgement(almost_always_better(points), why)
     gains = _accuracy_gains(found)[f"{ITERATIVE} − {LS}, 1 to 4 features"]
@@ -1341,7 +1341,7 @@ EXPERIMENT = Experiment(
     ),
     summary=(
         "IterativeLS is not almost always more accurate than LS or the variance. Of the points "
-        "that differ by more than one standard error, 64 % and 47 % favour it. The limit is 90 %.",
+        "that differ by more than one standard error, 64 % and 47 % favour it. The threshold is 90 %.",
         "With 5 to 10 features, it is clearly better than LS only if columns are scaled to [0, 1]. "
         "The paper gives no scaling.",
         "On the UCI data, the neighbour graph does not improve by iterating. With 100 noise "

@@ -1251,7 +1251,7 @@ NOTES = (
     "Only 36 of the 104 features of Delve Census are public in one table. Its samples may "
     "differ from the paper's.",
     "Cookie dough replaces Orange Juice, and soil and cassava replace Nitrogen. These verdicts "
-    "apply to the stand-ins, not to the paper's data. Tecator is additional.",
+    "apply to the stand-ins, not to the paper's data. Tecator is an additional data set.",
     "“Implied” claims compare with random columns. The paper shows no such baseline. Rankings "
     "of spectra select neighbouring, redundant channels. Random channels cover the spectrum.",
 )

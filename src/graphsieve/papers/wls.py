@@ -440,7 +440,7 @@ def theory(run: Run) -> Findings:
         "two-forms": Judgement(
             holds(forms < 1e-9),
             f"On {repetitions} spheres problems, both forms as printed and our matrix-free "
-            f"function differ by at most {forms:.0e} of their value. The limit is 1e-09.",
+            f"function differ by at most {forms:.0e} of their value. The threshold is 1e-09.",
         ),
         "fisher": _fisher_judgement(equal, unequal),
     }
@@ -471,7 +471,7 @@ def _fisher_table(equal: Floats, unequal: Floats) -> Table:
         for name, values in (("Y4, equal classes", equal), ("circle, unequal classes", unequal))
         for position, column in ((1, "WLS"), (2, "WLS balanced"))
     ]
-    note = "Labels are certain. A hit is an equal order of all features."
+    note = "Labels are certain. Orders count as equal if they agree for all features."
     return Table(
         "Study: Fisher score", "Orders equal to that of the Fisher score", "%", tuple(cells), note
     )
@@ -642,7 +642,8 @@ def ninety_percent(main: Sequence[Measured], run: Run) -> Judgement:
     below = [name for name, one in found.items() if one.mean <= 90]
     return Judgement(
         verdict,
-        f"The mean over the problems with μ = 0.3 is {average:.2f} % ({each}). The limit is 90 %. "
+        f"The mean over the problems with μ = 0.3 is {average:.2f} % ({each}). The threshold is "
+        "90 %. "
         + (f"Below 90 % individually: {joined(below)}." if below else "No problem is below 90 %."),
     )
 
@@ -703,7 +704,8 @@ def gap_in_text(one: Measured, gaps: Mapping[float, float]) -> Judgement:
         )
     verdict = Verdict.FAILS if far else Verdict.CORRECTED if moved else Verdict.HOLDS
     slips = f"{'; '.join(moved)}. " if moved else ""
-    return Judgement(verdict, f"{slips}The paper's leads are {'; '.join(facts)}. The limit is 3.")
+    listed = "; ".join(facts)
+    return Judgement(verdict, f"{slips}The paper's leads are {listed}. The threshold is 3.")
 
 
 def _where_printed(printed: Printed, doubt: float, gap: float) -> float:
@@ -1003,7 +1005,7 @@ def fold_settings(name: str, repetitions: int) -> str:
 def never_worse(measured: Accuracies) -> Judgement:
     """Return the verdict on "better or equal with any number of features".
 
-    The claim holds if WLS is at no size behind by more than three standard errors.
+    The claim holds if WLS is not behind by more than three standard errors at any size.
     """
     facts = [
         (lead, f"size {size}, μ = {doubt:.1f}, {STRATEGIES[competitor]}")
@@ -1168,7 +1170,7 @@ def breast_tissue(run: Run) -> Findings:
         "Breast Tissue has six classes. The paper's four classes result from merging "
         "fibro-adenoma, mastopathy and glandular tissue, as the data description suggests. The "
         "data have nine features. The paper's tenth must be the class or the case number, which "
-        "is no feature because the rows are sorted by class.",
+        "is not a feature because the rows are sorted by class.",
     )
     return Findings((measured.table(),), measured.figures(), judgements, settings)
 
@@ -1278,7 +1280,7 @@ EXPERIMENT = Experiment(
         "percentage is at most 83.3 %, and seven of the twelve printed cells exceed this limit.",
         "WLS finds more relevant features than both competitors on average, and its lead grows "
         "with the doubt of the expert, as claimed.",
-        "On Iris and Breast Tissue, WLS is at no size worse than its competitors by more than "
+        "On Iris and Breast Tissue, WLS is not worse than its competitors at any size by more than "
         "three standard errors. On Mines vs. Rocks, its best accuracy does not clearly exceed "
         "theirs at μ = 0.2.",
     ),

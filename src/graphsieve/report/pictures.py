@@ -73,7 +73,7 @@ def _about(portraits: Mapping[str, Any]) -> str:
             "neighbours explain. The histogram above shows the distribution of the feature."
         )
     elif portraits["classes"] is not None:
-        text = "Distribution of each feature by group. Every histogram has its own height."
+        text = "Distribution of each feature by group. Each histogram has its own vertical scale."
     else:
         text = "Distribution of each feature."
     if portraits["n_drawn"] < portraits["n_samples"]:

@@ -40,7 +40,7 @@ def ranking_section(ranking: Mapping[str, Any]) -> str:
         meaning += (
             " The gain is what a feature added to those selected before it, or, if it was not "
             "selected, what it would add next. The redundancy is the share of its variance that "
-            "those features explain already."
+            "those features already explain."
         )
     hidden = max(0, len(features) - ROWS_IN_MARKUP)
     more = (

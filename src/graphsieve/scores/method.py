@@ -197,11 +197,11 @@ def extra_options(
                 " instead.",
             )
         if name not in allowed:
-            listed = ", ".join(allowed) or "nothing"
+            valid = f"may contain: {', '.join(allowed)}" if allowed else "must be omitted"
             raise InputError(
                 f"method {method.name!r} has no parameter {quoted(name)}{nearest(name, allowed)}; ",
                 parameter(what, extra),
-                f" may contain: {listed}.",
+                f" {valid}.",
             )
     return checked(extra, RULES)
 
@@ -217,7 +217,7 @@ def wanted_count(requested: Any, n_features: int) -> int:
     if isinstance(requested, Integral) and not isinstance(requested, bool):
         raise InputError(
             parameter("n_features_to_select", requested),
-            f" is {quoted(requested)}, but there are {n_features} features; ask for 1 to {n_features}.",
+            f" is {quoted(requested)}, but there are {n_features} features; choose 1 to {n_features}.",
         )
     raise InputError(
         must_be("n_features_to_select", f"an integer from 1 to {n_features}", requested)

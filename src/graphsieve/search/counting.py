@@ -283,7 +283,7 @@ def _walked(
 ) -> Count:
     n, rule, sentences = walk.enough(), "explained", [found.reason]
     if found.mask.sum() > 1:
-        first = "The first explains" if n == 1 else f"The first {n} explain"
+        first = "The first one explains" if n == 1 else f"The first {n} explain"
         sentences.append(f"{first} {100 * walk.explained[n]:.0f} % of their variance.")
     if predicted:
         wanted = _fewest_that_predict(predicted)
@@ -293,7 +293,7 @@ def _walked(
     else:
         wanted = walk.far_more(n)
         if wanted > n:
-            further = "The next" if wanted == n + 1 else f"Each of the next {wanted - n}"
+            further = "The next one" if wanted == n + 1 else f"Each of the next {wanted - n}"
             n, rule = wanted, "alike"
             sentences.append(
                 f"{further} explains more than {FAR_MORE:.0f} times as much of the remaining "

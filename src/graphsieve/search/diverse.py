@@ -49,7 +49,7 @@ class DiversePath:
     ----------
     order : array of int of shape (n_features,)
         Feature positions in selection order. The first `n_selected` were selected one by one. The
-        others follow by the gain that they would still have, then by their score. Features that are
+        others follow by the gain that they would still add, then by their score. Features that are
         constant or without a score come last.
     n_selected : int
         Number of features selected one by one. The search stops early if nothing is left to
@@ -136,7 +136,7 @@ def diverse_selection(
     target_share : float
         Weight of the targets, from 0 to 1.
     progress : bool or None
-        Whether to report progress on the error stream. None reports it if that is a terminal.
+        Whether to report progress on the error stream. With None, only on a terminal.
 
     Returns
     -------

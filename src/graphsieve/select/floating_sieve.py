@@ -57,7 +57,7 @@ class FloatingSieve(Sieve):
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
     progress : bool or None
-        Whether to report progress on the error stream. None reports it if that is a terminal.
+        Whether to report progress on the error stream. With None, only on a terminal.
 
     Attributes
     ----------

@@ -45,7 +45,7 @@ from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_ta
 
 
 class GraphSieve(Sieve):
-    """Select features by supervision, expressed as graphs over the samples.
+    """Select features with any kind of supervision, expressed as graphs over the samples.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class GraphSieve(Sieve):
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
     progress : bool or None
-        Whether to report progress on the error stream. None reports it if that is a terminal.
+        Whether to report progress on the error stream. With None, only on a terminal.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class GraphSieve(Sieve):
         1 is the best feature, or the first one selected. Equal scores are ranked by position;
         features without a score come last. If features are selected by gain, the first
         `n_features_to_select` of them (at most 256) are selected one by one. The others follow by
-        the gain that they would still have.
+        the gain that they would still add.
     method_, reason_ : str
         The method that ran, and the reason for it.
     relevance_ : array of shape (n_features,) or None
@@ -138,8 +138,8 @@ class GraphSieve(Sieve):
         Share of each feature's variance explained by the selected features, or, for a selected
         feature, by those selected before it.
     closest_ : array of int of shape (n_features,) or None
-        Position of the selected feature with the largest absolute correlation, or, for a selected
-        feature, of those selected before it. −1 if there is none.
+        Position of the selected feature that correlates most with each feature, by absolute value.
+        For a selected feature, only those selected before it count. −1 if there is none.
     closest_correlation_ : array of shape (n_features,) or None
         Correlation with that feature.
     count_ : graphsieve.search.counting.Count or None

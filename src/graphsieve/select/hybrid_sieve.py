@@ -77,13 +77,13 @@ class HybridSieve(Sieve):
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
     progress : bool or None
-        Whether to report progress on the error stream. None reports it if that is a terminal.
+        Whether to report progress on the error stream. With None, only on a terminal.
 
     Attributes
     ----------
     ranking_ : array of int of shape (n_features,)
-        1 is the best feature. The selected features come first, the others follow by the score of
-        the base.
+        1 is the best feature. The selected features come first. The others follow in the order of
+        the scores of the base.
     scores_ : array of shape (n_features,)
         Scores of the base in the round that gave the result. NaN for ``"floating"``, which scores
         sets.

@@ -71,13 +71,13 @@ class IterativeSieve(Sieve):
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
     progress : bool or None
-        Whether to report progress on the error stream. None reports it if that is a terminal.
+        Whether to report progress on the error stream. With None, only on a terminal.
 
     Attributes
     ----------
     ranking_ : array of int of shape (n_features,)
         1 is the best feature. The features that remain come first, in the order of the last round.
-        With variant 1, the others follow, those that were dropped later first. With variant 2, they
+        With variant 1, the others follow in reverse order of being dropped. With variant 2, they
         follow in the order of the last round.
     scores_ : array of shape (n_features,)
         Score of each feature in the last round that scored it. Scores of different rounds are not

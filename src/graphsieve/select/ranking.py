@@ -70,7 +70,7 @@ def rank(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Ranking:
-    """Rank the features of a table by supervision.
+    """Rank the features of a table, with or without supervision.
 
     Parameters
     ----------

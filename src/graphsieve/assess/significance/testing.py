@@ -128,7 +128,7 @@ def feature_p_values(
 
     Most features need about 300 permutations. A feature with a heavy tail that scores better than
     chance needs all of them. Each permutation costs about 1 ns (labels) to 100 ns (a target with
-    many equal values) per sample. ``"laplacian"`` searches neighbours once for each feature, which
+    many equal values) per sample. ``"laplacian"`` searches for neighbours once per feature, which
     costs about 20 ms plus 25 ns × samples² each. It is refused if features × samples² exceeds 2³⁴.
 
     Examples

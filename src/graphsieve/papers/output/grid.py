@@ -56,8 +56,8 @@ def counted(reproductions: Sequence[Mapping[str, Any]]) -> str:
 
 def _plural(verdict: str, count: int) -> str:
     if count == 1:
-        return verdict if verdict != VERDICTS[3] else "without data"
-    plurals = ("hold", "hold with a correction", "do not hold", "without data")
+        return verdict if verdict != VERDICTS[3] else "lacks data"
+    plurals = ("hold", "hold with a correction", "do not hold", "lack data")
     return plurals[VERDICTS.index(verdict)]
 
 
