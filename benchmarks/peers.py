@@ -2,7 +2,7 @@
 Laplacian score.
 
     python benchmarks/peers.py             # two tables as text
-    python benchmarks/peers.py --markdown  # the same for the README
+    python benchmarks/peers.py --markdown  # the same as Markdown, for docs/peers.md
 
 This script installs the packages in virtual environments in the user's cache folder, or in the
 folder GRAPHSIEVE_PEERS. One environment contains the packages with compatible requirements. Another

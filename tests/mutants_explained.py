@@ -19,8 +19,8 @@ OTHERS = (
 # End of the file's path, part of the line, part of the change or of the changed statement, and the
 # reason why the result is the same.
 EXPLAINED: list[tuple[str, str, str, str]] = [
-    ("sums.py", "parts = np.array_split(", "4 * int(met) * TEMPORARY", AT_A_TIME),
-    ("sums.py", "parts = np.array_split(", "5 * int(met) //", AT_A_TIME),
+    ("sums.py", "parts = np.array_split(", "4 * int(n_pairs) * TEMPORARY", AT_A_TIME),
+    ("sums.py", "parts = np.array_split(", "5 * int(n_pairs) //", AT_A_TIME),
     ("sums.py", "(stored_mass > total / 2)", "stored_mass >= total / 2", OTHERS),
     ("sums.py", "(stored_mass > total / 2)", "stored_mass > total / 3", OTHERS),
     ("sums.py", "(stored_mass > total / 2)", "~full | ", OTHERS),
@@ -67,8 +67,8 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ),
     (
         "blocks.py",
-        "half = whole // 2",
-        "whole // 3",
+        "half = exponents // 2",
+        "exponents // 3",
         "both steps are exact, wherever the exponent is divided",
     ),
     ("blocks.py", "np.abs(exponent).max() <= LARGEST_EXPONENT", "< LARGEST_EXPONENT", FORM),

@@ -26,8 +26,10 @@ from sklearn.datasets import load_breast_cancer
 import graphsieve
 import lookalikes
 from command import Answer
+from graphsieve import rank
 from graphsieve.cli import main
 from graphsieve.cli.arguments import parser
+from graphsieve.cli.rank import ranking_lines
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
 from graphsieve.table.files.reading import read_table
@@ -1184,3 +1186,12 @@ def test_compare_without_a_target_has_no_curves(run, table):
         ("variance", name, place) for place, name in enumerate(ranking.best(4), start=1)
     ]
     assert len(document["agreement"]) == 2
+
+
+def test_a_narrow_terminal_shows_no_redundancy(monkeypatch):
+    ranking = rank(np.random.default_rng(0).normal(size=(30, 6)), n_features_to_select=3)
+    for columns, shown in ((80, False), (120, True)):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        text = ranking_lines(ranking, rows=None, on_terminal=True)
+        assert ("redundancy" in text) == shown
+        assert shown or max(map(len, text.splitlines())) <= 80

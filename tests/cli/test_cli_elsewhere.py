@@ -113,7 +113,7 @@ def test_results_are_not_overwritten_by_their_page(tmp_path, capsys):
     assert results.read_bytes() == content
     results = tmp_path / "reproduction.md"
     results.write_bytes(content)
-    command = ["reproduce", "sls", "--results", str(results), "--force", "--no-page"]
+    command = ["reproduce", "all", "--results", str(results), "--force", "--no-page"]
     assert main([*command, "--markdown", str(tmp_path)]) == 4
     assert "is an input and would be overwritten" in capsys.readouterr().err
     assert results.read_bytes() == content

@@ -451,7 +451,7 @@ def test_missing_results_and_folders_are_reported(results, tmp_path, capsys):
     (tmp_path / "papers").write_text("a file", encoding="utf-8")
     for target, message in (
         ("", "needs the name of a folder"),
-        (str(results), "is no folder"),
+        (str(results), "is not a folder"),
         (str(tmp_path), "cannot be created: File exists"),
     ):
         command = ["reproduce", "all", "--results", str(results), "--no-page"]
@@ -615,3 +615,18 @@ def test_the_installed_command_is_this_one():
     script = Path(sys.executable).with_name("graphsieve")
     done = subprocess.run([script, "--version"], capture_output=True, text=True, check=True)
     assert re.fullmatch(r"graphsieve \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_one_paper_leaves_the_summary_alone_and_a_refused_call_leaves_nothing(tmp_path):
+    results = Path(__file__).parents[2] / "docs" / "reproduction.json"
+    command = ["reproduce", "wls", "--results", str(results), "--markdown", str(tmp_path)]
+    summary = tmp_path / "reproduction.md"
+    assert main([*command, "--no-page"]) == 0
+    assert [path.name for path in (tmp_path / "papers").iterdir()] == ["wls.md"]
+    assert not summary.exists()
+    folder = tmp_path / "other"
+    folder.mkdir()
+    (folder / "page.html").write_text("old")
+    command = ["reproduce", "all", "--results", str(results), "--markdown", str(folder)]
+    assert main([*command, "--page", str(folder / "papers" / "wls.md")]) == 4
+    assert sorted(path.name for path in folder.iterdir()) == ["page.html"]

@@ -2603,7 +2603,7 @@ def test_pairs_that_leave_a_fold_are_dropped_and_counted():
     assert fold.must_link.tolist() == [[1, 2]]
     assert fold.cannot_link.tolist() == [[0, 1]]
     assert repr(fold) == "Supervision(5 samples: 1 must-link, 1 cannot-link)"
-    assert repr(known[:1]) == "Supervision(1 samples: nothing known)"
+    assert repr(known[:1]) == "Supervision(1 samples: none)"
 
 
 LABELED = Supervision.from_labels(np.array(["a", "a", "b", "b", *[None] * (N - 4)], dtype=object))

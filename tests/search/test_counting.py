@@ -570,7 +570,7 @@ def test_cap():
     )
     assert free.n > 3
     assert (capped.n, capped.rule, capped.curve) == (3, "cap", free.curve)
-    assert capped.reason == f"{free.reason} The parameter max_features limits the number to 3."
+    assert capped.reason == f"{free.reason} The upper limit of 3 applies."
     assert counted(data.X, everything_known(data), max_features=100) == free
 
 

@@ -11,7 +11,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_digits, load_iris, load_wine
 
 from graphsieve import (
     GraphSieve,
@@ -527,3 +527,21 @@ def test_plots_of_a_memory_map_are_computed_immediately(tmp_path):
     found = rank(np.load(tmp_path / "X.npy", mmap_mode="r"), y)
     assert found._portraits._draw is None
     assert found.portraits == rank(X, y).portraits
+
+
+def test_below_the_cut_off_gain_and_closest_refer_to_the_selected_features():
+    X, y = load_digits(return_X_y=True)
+    with pytest.warns(GraphSieveWarning):
+        found = rank(X[:300], y[:300], n_features_to_select="auto")
+    n = int(found.selected.sum())
+    below = found.order[n:]
+    assert 0 < n < 60
+    closest = found.closest[below]
+    assert found.selected[closest[closest >= 0]].all()
+    kept = X[:300][:, found.selected] - X[:300][:, found.selected].mean(axis=0)
+    basis = np.linalg.qr(kept)[0]
+    for j in below:
+        column = X[:300, j] - X[:300, j].mean()
+        if column.any():
+            share = ((basis.T @ column) ** 2).sum() / (column**2).sum()
+            assert found.redundancy[j] == pytest.approx(share, abs=1e-8)

@@ -179,7 +179,7 @@ def test_every_way_to_index_rows():
 
 
 def test_repr():
-    assert repr(Supervision.nothing(3)) == "Supervision(3 samples: nothing known)"
+    assert repr(Supervision.nothing(3)) == "Supervision(3 samples: none)"
     assert "2 targets" in repr(Supervision.from_targets([1.0, np.nan, 2.0]))
     assert "probabilities of 2 classes" in repr(Supervision.from_probabilities([[0.5, 0.5]]))
 

@@ -69,7 +69,7 @@ def _as_text(rows: list[dict[str, Any]]) -> str:
         (
             "search",
             "Searches select sets of columns. The default (auto) is diverse; floating is available "
-            "in graphsieve compare. The search …",
+            "only in graphsieve compare. The search …",
         ),
     ):
         some = [row for row in rows if row["kind"] == kind]

@@ -21,13 +21,13 @@ from graphsieve.cli.reproducing import reproduction_code
 from graphsieve.report.page import page
 from graphsieve.report.terminal import (
     COMMAND_LINE,
+    LINE_WIDTH,
     headline,
     recall_line,
     subline,
     table_lines,
     wrapped,
 )
-from graphsieve.report.wording import in_selection_order
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
 from graphsieve.select.ranking import ITERATED, Ranking, rank, versions
@@ -246,13 +246,12 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     """Return the ranking as text, in colour on a terminal and without redundancy on a narrow one."""
     facts = ranking.page_facts()
     features = facts["features"]
-    if on_terminal and shutil.get_terminal_size().columns < NARROW and in_selection_order(facts):
-        features = [{**record, "redundancy": None} for record in features]
+    columns = shutil.get_terminal_size().columns if on_terminal else NARROW
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts, COMMAND_LINE), subline(facts, COMMAND_LINE), *recall_line(facts)]
     reason = COMMAND_LINE.worded(facts["count_reason"] or "")
     why = f". {reason}" if reason else ""
-    lines += wrapped(f"{n_selected} of {len(ranking)} selected{why}")
+    lines += wrapped(f"{n_selected} of {len(ranking)} selected{why}", min(LINE_WIDTH, columns))
     more = "show all with --rows all, --format csv or --report"
     paint = painter(sys.stdout) if on_terminal else painter(None)
     return (

@@ -31,9 +31,8 @@ def run(options: argparse.Namespace) -> None:
         if not options.markdown:
             raise OutputError("--markdown needs the name of a folder; name one.")
         folder = Path(options.markdown)
-        _make_folder(folder)
         pages += [folder / name for name in _markdown_names(options.paper)]
-        check_outputs(pages, force=options.force, inputs=inputs)
+        _check_folder(folder, pages, options.force, inputs)
     if options.results is None:
         found = run_experiments(options)
     else:
@@ -44,8 +43,10 @@ def run(options: argparse.Namespace) -> None:
     if page is not None:
         write(page, as_page(found, command=command))
     if options.markdown is not None:
+        wanted = _markdown_names(options.paper)
         for name, content in as_markdown(found, command=command).items():
-            write(Path(options.markdown) / name, content)
+            if name in wanted:
+                write(Path(options.markdown) / name, content)
     show(
         json.dumps({"schema": SCHEMA, "papers": found}, allow_nan=False) + "\n"
         if options.json
@@ -58,21 +59,30 @@ def run(options: argparse.Namespace) -> None:
 def _markdown_names(paper: str) -> list[str]:
     from graphsieve.papers.output.markdown import SUMMARY, page_name
 
-    return [SUMMARY, *map(page_name, PAPERS if paper == "all" else (paper,))]
+    # The summary describes all papers, so a run of one paper does not replace it.
+    return [SUMMARY, *map(page_name, PAPERS)] if paper == "all" else [page_name(paper)]
 
 
-def _make_folder(folder: Path) -> None:
-    """Create the subfolder for the pages of the papers."""
+def _check_folder(folder: Path, pages: list[Path], force: bool, inputs: list[str]) -> None:
+    """Create the subfolder for the pages of the papers, unless a page cannot be written."""
     from graphsieve.papers.output.markdown import PAGES
 
     if not folder.is_dir():
-        raise OutputError(f"{folder} is no folder; create it first, or name another folder.")
+        raise OutputError(f"{folder} is not a folder; create it first, or name another folder.")
+    subfolder = folder / PAGES
+    is_new = not subfolder.exists()
     try:
-        (folder / PAGES).mkdir(exist_ok=True)
+        subfolder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"the folder {folder / PAGES} cannot be created: {error.strerror}; name another folder."
+            f"the folder {subfolder} cannot be created: {error.strerror}; name another folder."
         ) from None
+    try:
+        check_outputs(pages, force=force, inputs=inputs)
+    except OutputError:
+        if is_new:
+            subfolder.rmdir()
+        raise
 
 
 def _refuse_options_of_a_run(options: argparse.Namespace) -> None:

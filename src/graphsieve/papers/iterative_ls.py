@@ -85,7 +85,7 @@ LEAST_TABLES = 4  # of eight; with fewer data sets, claims about all of them are
 # Thousands of equal distances make its neighbour search slow: two seconds per ranking.
 SLOW = "anneal"
 
-# The study of noise, as in docs/searches.md
+# The study of noise, as in docs/searches-measured.md
 
 RELEVANT, NOISE, SAMPLES, CLUSTERS = 5, 100, 100, 3
 SEPARATIONS, MIDDLE = (0.875, 1.75, 2.625), 1.75
@@ -948,7 +948,7 @@ def _noise(run: Run) -> Findings:
         figures=() if run.quick else (_noise_figure(found),),
         judgements={"noise": Judgement(in_all_readings(verdicts), why)},
         settings=(
-            "Noise: our own study, as in docs/searches.md. The cluster centres are normal, and the "
+            "Noise: our own study, as in docs/searches-measured.md. The cluster centres are normal, and the "
             "separation is their standard deviation. Noise is standard normal.",
         ),
     )

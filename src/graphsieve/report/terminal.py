@@ -58,9 +58,11 @@ def ranking_text(facts: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "", *table_lines(facts["features"])])
 
 
-def wrapped(text: str) -> list[str]:
-    """Break a long text into lines."""
-    return textwrap.wrap(text, LINE_WIDTH, break_long_words=False, break_on_hyphens=False)
+def wrapped(text: str, width: int = LINE_WIDTH) -> list[str]:
+    """Break a long text into lines, but not between a number and its percent sign."""
+    joined = text.replace(" %", "\u00a0%")
+    lines = textwrap.wrap(joined, width, break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\u00a0%", " %") for line in lines]
 
 
 def headline(facts: Mapping[str, Any], terms: Terms = PYTHON) -> str:
@@ -100,6 +102,7 @@ def table_lines(
     more: str = "to_frame() returns all",
     paint: Paint = plain,
     show_cut: bool = False,
+    show_redundancy: bool = True,
     terms: Terms = PYTHON,
 ) -> list[str]:
     """Return the first rows of the table.
@@ -116,11 +119,12 @@ def table_lines(
     by_gain = in_selection_order({"features": features})
     head = f"{'rank':>5}  {terms.feature:<{width}}  {'score':>10}"
     if by_gain:
-        head += f"  {'gain':>{GAIN_WIDTH}}  {'':<{BAR_WIDTH}}  redundancy"
+        head += f"  {'gain':>{GAIN_WIDTH}}"
+        head += f"  {'':<{BAR_WIDTH}}  redundancy" if show_redundancy else ""
     cut = width + 14 + BAR_WIDTH + (GAIN_WIDTH + 2 if by_gain else 0)
     lines = [paint(head, "soft")]
     for place, record in enumerate(features[:rows]):
-        lines.append(_row(record, width, paint, by_gain=by_gain))
+        lines.append(_row(record, width, paint, by_gain, show_redundancy))
         if (
             show_cut
             and record["selected"]
@@ -133,10 +137,12 @@ def table_lines(
     return lines
 
 
-def _row(record: Mapping[str, Any], width: int, paint: Paint, *, by_gain: bool) -> str:
+def _row(
+    record: Mapping[str, Any], width: int, paint: Paint, by_gain: bool, show_redundancy: bool
+) -> str:
     scored = record["flag"] != "unscorable"
     bar = "█" * round(BAR_WIDTH * record["strength"]) if scored else "not scored"
-    redundancy = _redundancy(record)
+    redundancy = _redundancy(record) if show_redundancy else ""
     padding = " " * (BAR_WIDTH - len(bar)) if redundancy else ""
     kind = "chosen" if record["selected"] else "rest"
     start = (

@@ -1,6 +1,6 @@
 """Choice of the scoring method from the supervision.
 
-The README shows the same table:
+The page docs/methods.md shows the same table:
 
 supervision                                 method
 ------------------------------------------  -------------------------

@@ -238,8 +238,8 @@ def warn_of_unscorable(values: Floats) -> None:
     unscorable = int(np.isnan(values).sum())
     if unscorable:
         warn(
-            f"{unscorable} of {len(values)} features cannot be scored because they do not vary "
-            "between the samples that the score compares; ",
+            f"{unscorable} of {len(values)} features cannot be scored (constant, or constant among the "
+            "samples that the score compares); ",
             phrase("they are NaN"),
             " and rank last.",
         )

@@ -260,7 +260,7 @@ def count_features(
     result = _walked(_Walk(table, counted, candidates), found, predicted)
     if most is None or result.n <= most:
         return result
-    reason = f"{result.reason} The parameter max_features limits the number to {most}."
+    reason = f"{result.reason} The upper limit of {most} applies."
     return replace(result, n=most, rule="cap", reason=reason)
 
 

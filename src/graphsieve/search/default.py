@@ -9,7 +9,9 @@ another feature, because a feature that resembles no other may be noise.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -38,11 +40,14 @@ class Explanation:
         Without supervision, its largest absolute correlation with another feature.
     skill : float or None
         How well held-out labels are predicted, from 0 to 1. None without labels or targets.
+    select : callable
+        Selects a given number of features again, and returns the path.
     """
 
     path: DiversePath
     relevance: Floats
     skill: float | None
+    select: Callable[[int], DiversePath]
 
 
 def select_by_explanation(
@@ -64,14 +69,19 @@ def select_by_explanation(
         shares = largest_correlations(space)
     prediction = predicted(scaled, known)
     weights = shares if allowed is None else np.where(allowed, shares, np.nan)
-    path = select_diverse(
+    select = partial(
+        select_diverse,
         space,
         weights,
-        n_wanted=n_wanted,
         targets=None if prediction is None else prediction.values,
         target_share=0.0 if prediction is None else max(LEAST_TRUST, prediction.skill),
         # A request for more features than have a weight must not be filled with copies.
         beyond=True,
         progress=progress,
     )
-    return Explanation(path, shares, None if prediction is None else prediction.skill)
+    return Explanation(
+        path=select(n_wanted=n_wanted),
+        relevance=shares,
+        skill=None if prediction is None else prediction.skill,
+        select=lambda number: select(n_wanted=number),
+    )

@@ -60,7 +60,8 @@ class DiversePath:
     gain : array of shape (n_features,)
         What each feature added to those selected before it, as a share of the same total. For a
         feature that was not selected, what it would add next. 0 once the targets and all features
-        with a positive score are explained. NaN for features that must not be selected.
+        with a positive score are explained. NaN for features that must not be selected. For
+        ``form="correlation"``, w_j · (1 − max |correlation|), with the largest score as the unit.
     explained : array of shape (n_selected,)
         Share of the weighted variance of the table that is explained after each step.
     redundancy : array of shape (n_features,)

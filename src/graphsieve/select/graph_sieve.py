@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -133,7 +135,8 @@ class GraphSieve(Sieve):
         It determines the weight of the labels.
     gain_ : array of shape (n_features,) or None
         What each feature added when it was selected, or, for a feature that was not selected, what
-        it would add next. For ``"diverse"`` it has the unit of `scores_`.
+        it would add next. For ``"diverse"`` it has the unit of `scores_`. NaN for features that
+        cannot be selected.
     redundancy_ : array of shape (n_features,) or None
         Share of each feature's variance explained by the selected features, or, for a selected
         feature, by those selected before it.
@@ -317,6 +320,7 @@ def _by_search(
         if matter is None
         else np.where(np.isnan(path.redundancy), np.nan, np.nan_to_num(path.alone))
     )
+    count = _count(scaled, known, path.order, matter, given, weights=explained.relevance)
     return _Found(
         method=DIVERSE,
         reason=reason,
@@ -324,10 +328,10 @@ def _by_search(
         large_is_good=True,
         order=_unscored_last(path.order, scores),
         scale=scale,
-        path=path,
+        path=_path_to_cut_off(path, count, explained.select),
         relevance=explained.relevance,
         skill=explained.skill,
-        count=_count(scaled, known, path.order, matter, given, weights=explained.relevance),
+        count=count,
     )
 
 
@@ -375,19 +379,21 @@ def _by_score(
     scored = method.core(located if small is None else basis.represented_by(small), told, **options)
     large_is_good = method.large_is_good(options)
     matter = _relevant_columns(table, known, given)
-    path = None
+    path = select = None
     if form is not None:
         weights = weights_by_rank(scored.values, large_is_good=large_is_good)
         allowed = _allowed(matter)
         weights = weights if allowed is None else np.where(allowed, weights, np.nan)
-        path = select_diverse(
-            scaled, weights, n_wanted=wanted, form=form, progress=given["progress"]
-        )
+        select = partial(select_diverse, scaled, weights, form=form, progress=given["progress"])
+        path = select(n_wanted=wanted)
     order = _unscored_last(
         _order(scored.values, large_is_good, matter) if path is None else path.order, scored.values
     )
     # A relevant feature may still have no score.
     candidates = order[~np.isnan(scored.values[order])]
+    count = _count(scaled, known, candidates, matter, given)
+    if path is not None and select is not None:
+        path = _path_to_cut_off(path, count, lambda number: select(n_wanted=number))
     return _Found(
         method=method.name,
         reason=reason,
@@ -401,8 +407,21 @@ def _by_score(
         n_prototypes=0 if small is None else small.n_prototypes,
         neighbor_recall=recall_of(located),
         path=path,
-        count=_count(scaled, known, candidates, matter, given),
+        count=count,
     )
+
+
+def _path_to_cut_off(
+    path: DiversePath, count: Count | None, select: Callable[[int], DiversePath]
+) -> DiversePath:
+    """Return a path that ends at the number of features that was found.
+
+    The number is found along a longer path. Gain, redundancy and closest feature of the features
+    that were not selected refer to the selected ones only.
+    """
+    if count is None or max(1, count.n) >= path.n_selected:
+        return path
+    return select(max(1, count.n))
 
 
 def _unscored_last(order: Integers, scores: Floats) -> Integers:

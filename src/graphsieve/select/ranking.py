@@ -334,12 +334,14 @@ class Ranking:
         exact.
     gain : array of float or None
         What each feature added when it was selected, or, for a feature that was not selected, what
-        it would add next. None if features were ranked by score; so are the next three.
+        it would add next. NaN if it cannot be selected. None if features were ranked by score; so
+        are the next three.
     redundancy : array of float or None
         Share of each feature's variance explained by the selected features, or, for a selected
         feature, by those selected before it.
     closest : array of int or None
-        Position of the selected feature with the largest absolute correlation; −1 if there is none.
+        Position of the selected feature with the largest absolute correlation, or, for a selected
+        feature, of those selected before it. −1 if there is none.
     closest_correlation : array of float or None
         Correlation with that feature.
     count_reason : str or None

@@ -336,7 +336,7 @@ class Supervision:
             parts.append(f"probabilities of {self.probabilities.shape[1]} classes")
         if "pairs" in self.kinds:
             parts += [f"{len(self.must_link)} must-link", f"{len(self.cannot_link)} cannot-link"]
-        return f"Supervision({self.n_samples} samples: {', '.join(parts) or 'nothing known'})"
+        return f"Supervision({self.n_samples} samples: {', '.join(parts) or 'none'})"
 
     def label_probabilities(self) -> Floats:
         """Return the probabilities, with probability 1 for the class of each known label."""
