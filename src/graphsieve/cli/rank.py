@@ -265,6 +265,7 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
                     more=more,
                     paint=paint,
                     show_cut=True,
+                    show_redundancy=columns >= NARROW,
                     terms=COMMAND_LINE,
                 ),
             ]
