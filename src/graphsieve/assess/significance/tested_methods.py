@@ -117,7 +117,8 @@ def _class_share(factor: Floats, *, balanced: bool) -> Share:
 
 def _correlation_share(target: Floats) -> Share:
     """1 − correlation²."""
-    centered = standardized_target(target)  # prevents overflow
+    scaled = standardized_target(target)  # prevents overflow
+    centered = scaled - scaled.mean()
     norm = float(np.sqrt(centered @ centered))
     if target.min() == target.max():
         raise InputError(
