@@ -214,7 +214,14 @@ def select_diverse(
     else:
         search = _Uncorrelated(space, weights, usable)
     alone = np.where(usable, _with_equal_copies(search.gains()), np.nan)
-    steps = _select(search, weights, alone, min(n_wanted, MOST_SELECTED), beyond, progress)
+    steps = _select(
+        search,
+        weights,
+        alone,
+        most=min(n_wanted, MOST_SELECTED),
+        beyond=beyond,
+        progress=progress,
+    )
     search.settle(all_columns=True)
     selected = np.array([step.position for step in steps], dtype=np.int64)
     redundancy = np.where(space.squares > 0, search.redundancy(), np.nan)
@@ -250,6 +257,7 @@ def _select(
     search: Explaining | _Uncorrelated,
     weights: Floats,
     alone: Floats,
+    *,
     most: int,
     beyond: bool,
     progress: bool | None,
