@@ -85,6 +85,7 @@ def test_finely_measured_values_remain_different():
     fine = 1e15 + np.arange(50) / 2
     assert_array_equal(Supervision.from_targets(fine).targets, fine)
     assert len(np.unique(Supervision.from_targets(np.nextafter(fine[::10], 0)).targets)) == 5
+    assert len(Supervision.from_targets(np.empty(0)).targets) == 0
 
 
 @given(

@@ -151,9 +151,9 @@ def _joined_by_rounding(targets: Floats) -> Floats:
     with np.errstate(over="ignore"):
         apart[1:] = ~(ordered[1:] - ordered[:-1] <= EQUAL_VALUES * np.abs(ordered[1:]))
         first = np.flatnonzero(apart)
-        last = np.append(first[1:], len(ordered)) - 1
+        size = np.diff(first, append=len(ordered))
+        last = first + size - 1
         near = ordered[last] - ordered[first] <= EQUAL_VALUES * np.abs(ordered[last])
-    size = last - first + 1
     joined = np.repeat(near & (size > 1), size)
     targets[order[joined]] = np.repeat(ordered[first], size)[joined]
     return targets
