@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from graphsieve import GraphSieveWarning, InputError, Supervision
+from graphsieve.assess.significance.arrangement import by_classes
 from graphsieve.assess.significance.chances import Chance, share_p_values
 from graphsieve.assess.significance.forms import Form, energy_form, matrix_sums, spread_form
 from graphsieve.assess.significance.moments import MATRIX_SUMS, permutation_moments
@@ -488,15 +489,85 @@ def test_row_order_does_not_matter_where_nothing_is_drawn(seed, kind):
     )
 
 
-def test_row_order_matters_only_as_much_as_permutations_do():
+def chains_of_pairs(n, rng):
+    """Pairs of which many samples are in symmetric positions."""
+    order = rng.permutation(n)
+    chains = order[: n // 2 // 4 * 4].reshape(-1, 4)
+    must = np.concatenate([chains[:, [0, 1]], chains[:, [1, 2]], chains[:, [2, 3]]])
+    return Supervision.from_pairs(n, must, order[-6:].reshape(-1, 2))
+
+
+def labels_and_pairs(n, rng):
+    labels = np.where(rng.random(n) < 0.4, np.arange(n) % 2, -1)
+    labels[:4] = 0, 0, 1, 1
+    rest = np.flatnonzero(labels < 0)[:8]
+    few = rest[: len(rest) // 4 * 4].reshape(-1, 2)
+    half = len(few) // 2
+    return Supervision.from_labels(labels) | Supervision.from_pairs(n, few[:half], few[half:])
+
+
+SUPERVISION = {
+    "two classes": lambda n, rng: Supervision.from_labels(np.arange(n) % 2),
+    "three classes": lambda n, rng: Supervision.from_labels(rng.permutation(np.arange(n) ** 2 % 3)),
+    "target": lambda n, rng: Supervision.from_targets(rng.normal(size=n)),
+    "target with ties": lambda n, rng: Supervision.from_targets(np.round(2 * rng.normal(size=n))),
+    "probabilities": lambda n, rng: Supervision.from_probabilities(rng.dirichlet(np.ones(3), n)),
+    "pairs": lambda n, rng: knowledge("pairs", n),
+    "chains of pairs": chains_of_pairs,
+    "labels and pairs": labels_and_pairs,
+    "nothing": lambda n, rng: Supervision.nothing(n),
+}
+
+
+def p_values_in_two_orders(kind, seed, n):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.normal(size=(n, 2)), rng.integers(0, 3, n), rng.lognormal(size=n)])
+    known, order = SUPERVISION[kind](n, rng), rng.permutation(n)
+    return [
+        feature_p_values(X[rows], supervision=known[rows], n_permutations=300).p_values
+        for rows in (np.arange(n), order)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@pytest.mark.parametrize("kind", SUPERVISION)
+def test_row_order_does_not_matter(kind):
+    one, other = p_values_in_two_orders(kind, 0, 40)
+    np.testing.assert_allclose(other, one, rtol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
+@pytest.mark.parametrize("kind", SUPERVISION)
+@given(seed=st.integers(0, 2**32 - 1), n=st.integers(16, 60))
+def test_no_row_order_matters(kind, seed, n):
+    one, other = p_values_in_two_orders(kind, seed, n)
+    np.testing.assert_allclose(other, one, rtol=1e-7)
+
+
+@pytest.mark.parametrize("sizes", [(20, 20), (10, 30), (8, 16, 16)])
+def test_names_of_classes_and_the_sign_of_a_feature_do_not_matter(sizes):
     rng = np.random.default_rng(0)
-    X, order = rng.normal(size=(300, 200)), rng.permutation(300)
-    X[:, :20] += 0.3 * (np.arange(300) % 2)[:, None]
-    y = np.arange(300) % 2
-    plain, other = feature_p_values(X, y).p_values, feature_p_values(X[order], y[order]).p_values
-    # With 40 permutations as good as the feature, each p-value has a standard error of 16 %.
-    assert np.abs(np.log(plain / other)).max() < 5 * np.sqrt(2) * 0.16
-    assert (plain != other).any()
+    X = np.column_stack([rng.normal(size=(40, 5)), np.arange(40) % 4])
+    y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    plain = feature_p_values(X, y, n_permutations=300).p_values
+    renamed = np.array(["z", "b", "k"])[y]
+    for X_changed, y_changed in ((X, renamed), (X, len(sizes) - 1 - y), (-3 * X, y)):
+        changed = feature_p_values(X_changed, y_changed, n_permutations=300).p_values
+        np.testing.assert_allclose(changed, plain, rtol=1e-9)
+
+
+def test_features_with_the_same_distribution_have_different_permutations():
+    """All features have the same values. If they had the same permutations too, all errors of the
+    counts would be the same, and the p-values of noise would not be uniform.
+    """
+    rng = np.random.default_rng(0)
+    ranks, y = rng.permuted(np.tile(np.arange(60.0), (2000, 1)), axis=1).T, np.arange(60) % 2
+    shuffled = by_classes(y).shuffled(ranks - ranks.mean(axis=0))
+    assert len(np.unique(shuffled, axis=1).T) == 2000
+    heavy = np.exp(ranks / 6)  # The law is unreliable for these values, so all are counted.
+    found = feature_p_values(heavy, y, n_permutations=300).p_values
+    assert stats.kstest(found, "uniform").pvalue > 0.001
 
 
 @pytest.mark.usefixtures("sparse_stays_sparse")

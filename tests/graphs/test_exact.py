@@ -137,10 +137,11 @@ def test_target_neighbors_are_all_samples_within_the_kth_distance(target, k):
         gaps = np.abs(target - value)
         reach = np.sort(np.delete(gaps, i))[k - 1]
         expected = {j for j in range(len(target)) if j != i and gaps[j] <= reach}
-        linked = runs.linked[runs.run[i]]
         own = {j for j in range(len(target)) if target[j] == value and j != i}
-        found = own | set(runs.members(linked[linked >= 0])[0].tolist())
+        _, linked = runs.runs_within(runs.run[[i]], runs.reach[runs.run[[i]]])
+        found = own | set(runs.members(linked)[0].tolist())
         assert found == expected
+        assert_array_equal(runs.nearest_samples()[runs.run[i]], np.sort(np.delete(gaps, i))[:k])
 
 
 @given(

@@ -1347,7 +1347,7 @@ def test_the_bandwidth_of_constraints_is_the_mean_of_the_squared_lengths():
 
 def test_the_nearest_labelled_samples_begin_with_those_of_equal_target():
     runs = target_runs(np.array([1.0, 1.0, 3.0]), 2)
-    assert_array_equal(builders.nearest_labeled(runs, runs.gap**2, 2), [[0.0, 4.0], [4.0, 4.0]])
+    assert_array_equal(runs.nearest_samples(), [[0.0, 2.0], [2.0, 2.0]])
 
 
 def test_at_the_largest_distance_only_the_free_places_go_to_unlabelled_neighbours():
@@ -1357,9 +1357,7 @@ def test_at_the_largest_distance_only_the_free_places_go_to_unlabelled_neighbour
     runs = target_runs(np.array([0.0, 10.0]), 2)
     near = np.array([[5, 6, 7], [5, 6, 7]])
     squared = np.array([[1.0, 4.0, 4.0], [200.0, 300.0, 300.0]])
-    to_unlabeled, to_labeled = builders.merge_labeled(
-        np.array([2, 3]), runs, runs.gap**2, near, squared, k=2
-    )
+    to_unlabeled, to_labeled = builders.merge_labeled(np.array([2, 3]), runs, 0, near, squared, k=2)
     assert [part.tolist() for part in to_unlabeled] == [[2, 2, 3], [5, 6, 5], [1.0, 4.0, 200.0]]
     # The first run is a neighbour of the second.
     assert [part.tolist() for part in to_labeled] == [[3], [2], [100.0]]

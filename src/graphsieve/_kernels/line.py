@@ -98,7 +98,8 @@ def _plain_pairs(values: Floats, reach: Floats) -> tuple[Integers, Integers]:
     linked = []
     # Rounded distances never decrease with the number of steps. Distances that tie because of
     # rounding may still leave gaps between the pairs.
-    n_steps = max(_farthest_left(values, reach), _farthest_left(-values[::-1], reach[::-1]))
+    sides = (values, reach), (-values[::-1], reach[::-1])
+    n_steps = max(int(places_within(*side).max(initial=0)) for side in sides)
     for step in range(1, n_steps + 1):
         gap = values[step:] - values[:-step]
         near = (gap <= reach[:-step]) | (gap <= reach[step:])
@@ -109,11 +110,15 @@ def _plain_pairs(values: Floats, reach: Floats) -> tuple[Integers, Integers]:
     return low, low + steps + 1
 
 
-def _farthest_left(values: Floats, reach: Floats) -> int:
-    """Return the largest number of places that any value reaches to the left."""
-    low, high = np.zeros(len(values), dtype=np.int64), np.arange(len(values))
+def places_within(values: Floats, reach: Floats, places: Integers | None = None) -> Integers:
+    """Return how many places are within reach to the left of each of the sorted values.
+
+    `places` are those to start from, with their `reach`. By default these are all places.
+    """
+    start = np.arange(len(values)) if places is None else places
+    low, high = np.zeros(len(start), dtype=np.int64), start
     while (low < high).any():
         middle = (low + high) // 2
-        near = values - values[middle] <= reach
+        near = values[start] - values[middle] <= reach
         low, high = np.where(near, low, middle + 1), np.where(near, middle, high)
-    return int((np.arange(len(values)) - low).max(initial=0))
+    return np.asarray(start - low)

@@ -32,7 +32,7 @@ from graphsieve.graphs.graph import (
     StreamedGraph,
     lifted,
 )
-from graphsieve.graphs.neighbors.exact import TargetRuns, target_runs
+from graphsieve.graphs.neighbors.exact import TargetRuns, largest_tie, target_runs
 from graphsieve.graphs.neighbors.nearest import nearest_in, squared_distances
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import LARGEST_EXPONENT
@@ -164,8 +164,9 @@ def partly_known_target_graph(
     if len(known):
         near, squared = nearest_in(table, min(k, len(unknown)), known, unknown)
         runs = target_runs(scaled, k)
-        gaps = _in_original_units(runs.gap**2, target_exponent - exponent)
-        parts += merge_labeled(known, runs, gaps, near, mean_squares(squared), k=k)
+        parts += merge_labeled(
+            known, runs, target_exponent - exponent, near, mean_squares(squared), k=k
+        )
         if (runs.size > 1).any():
             blocks = runs
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
@@ -498,42 +499,30 @@ def _equal_target_graph(
 
 
 def merge_labeled(
-    known: Integers, runs: TargetRuns, gaps: Floats, near: Integers, squared: Floats, *, k: int
+    known: Integers, runs: TargetRuns, exponent: int, near: Integers, squared: Floats, *, k: int
 ) -> list[tuple[Integers, Integers, Floats]]:
-    """Return the edges of labelled samples, except those to samples with an equal target."""
-    ordered = nearest_labeled(runs, gaps, k)[runs.run]
-    both = np.concatenate([ordered, squared], axis=1)
-    reach = np.partition(both, k - 1, axis=1)[:, k - 1]
+    """Return the edges of labelled samples, except those to samples with an equal target.
+
+    Targets are in units of ``2**exponent`` of the features.
+    """
+    labeled = _in_original_units(runs.nearest_samples()[:, :k] ** 2, exponent)[runs.run]
+    both = np.concatenate([labeled, squared], axis=1)
+    reach = np.sqrt(np.partition(both, k - 1, axis=1)[:, k - 1])
+    farthest = largest_tie(np.ldexp(runs.values, exponent)[runs.run], reach)
+    least, most = np.maximum(2 * reach - farthest, 0.0)[:, None] ** 2, farthest[:, None] ** 2
     # All unlabelled samples that are closer than the k-th neighbour are neighbours. Those at the
     # same distance fill the remaining places in the order of their indices.
-    nearer, at_reach = squared < reach[:, None], squared == reach[:, None]
-    places = k - (ordered <= reach[:, None]).sum(axis=1) - nearer.sum(axis=1)
+    nearer, at_reach = squared < least, (squared >= least) & (squared <= most)
+    places = k - (labeled <= most).sum(axis=1) - nearer.sum(axis=1)
     chosen = nearer | (at_reach & (np.cumsum(at_reach, axis=1) <= places[:, None]))
     query, column = np.nonzero(chosen)
     to_unlabeled = (known[query], near[query, column], squared[query, column])
     # Labelled neighbours with a different target enter as complete runs.
-    linked, length = runs.linked[runs.run], gaps[runs.run]
-    query, step = np.nonzero((linked >= 0) & (length <= reach[:, None]))
-    member, owner = runs.members(linked[query, step])
-    to_labeled = (known[query[owner]], known[member], length[query, step][owner])
+    query, run = runs.runs_within(runs.run, np.ldexp(farthest, -exponent))
+    length = _in_original_units((runs.values[run] - runs.values[runs.run[query]]) ** 2, exponent)
+    member, owner = runs.members(run)
+    to_labeled = (known[query[owner]], known[member], length[owner])
     return [to_unlabeled, to_labeled]
-
-
-def nearest_labeled(runs: TargetRuns, gaps: Floats, k: int) -> Floats:
-    """Return the squared target distances of each run to its k nearest other labelled samples.
-
-    They are infinite if there are fewer than k.
-    """
-    n_runs = len(runs.size)
-    lengths = np.concatenate([np.zeros((n_runs, 1)), gaps], axis=1)
-    sizes = np.concatenate(
-        [runs.size[:, None] - 1, np.where(runs.linked >= 0, runs.size[runs.linked], 0)], axis=1
-    )
-    filled = np.cumsum(sizes, axis=1)
-    lengths = np.concatenate([lengths, np.full((n_runs, 1), np.inf)], axis=1)
-    # The r-th nearest sample is in the first run at which the cumulative count exceeds r.
-    places = np.stack([(filled <= r).sum(axis=1) for r in range(k)], axis=1)
-    return np.take_along_axis(lengths, places, axis=1)
 
 
 def _contains(pairs: Integers, first: Integers, second: Integers, n_samples: int) -> Booleans:

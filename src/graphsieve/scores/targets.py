@@ -27,7 +27,8 @@ def supervised_laplacian_score(
     The score compares the variation of a feature between samples with similar target values with
     its total variation. It is E(f) / spread(f), as in `laplacian_score`, but on the graph of
     nearest neighbours in the target, with the weights exp(−(y_i − y_j)²/bandwidth). All samples
-    that tie as nearest neighbours are linked. Small is good. Samples without a target value are
+    that tie as nearest neighbours are linked. Distances that differ only by rounding are ties, such
+    as 0.3 − 0.2 and 0.2 − 0.1. Small is good. Samples without a target value are
     left out. A feature that is constant on the other samples gets NaN.
 
     Parameters

@@ -111,7 +111,8 @@ def diverse_selection(
     by their residuals given feature j. With `targets`, the variance explained of the targets has
     weight `target_share`, and that of the table has the rest. With equal weights and no targets,
     this is greedy column subset selection. The selection ends once everything with a positive
-    weight is explained.
+    weight is explained. Ties go to the larger score, then to the larger gain alone, then to the
+    first feature.
 
     ``form="correlation"`` selects the largest w_j · (1 − max |correlation| with the selected
     features).
@@ -214,7 +215,14 @@ def select_diverse(
     else:
         search = _Uncorrelated(space, weights, usable)
     alone = np.where(usable, _with_equal_copies(search.gains()), np.nan)
-    steps = _select(search, min(n_wanted, MOST_SELECTED), beyond, progress)
+    steps = _select(
+        search,
+        weights,
+        alone,
+        most=min(n_wanted, MOST_SELECTED),
+        beyond=beyond,
+        progress=progress,
+    )
     search.settle(all_columns=True)
     selected = np.array([step.position for step in steps], dtype=np.int64)
     redundancy = np.where(space.squares > 0, search.redundancy(), np.nan)
@@ -247,7 +255,13 @@ class _Step:
 
 
 def _select(
-    search: Explaining | _Uncorrelated, most: int, beyond: bool, progress: bool | None
+    search: Explaining | _Uncorrelated,
+    weights: Floats,
+    alone: Floats,
+    *,
+    most: int,
+    beyond: bool,
+    progress: bool | None,
 ) -> list[_Step]:
     steps: list[_Step] = []
     with Progress("selecting features", progress) as shown:
@@ -259,7 +273,8 @@ def _select(
             best = float(gains.max(initial=0.0))
             if best <= 0:
                 break
-            position = int(np.flatnonzero(gains >= best * (1 - TIE))[0])
+            tied = np.flatnonzero(gains >= best * (1 - TIE))
+            position = int(_preferred(tied, weights, alone)[0])
             redundancy = float(search.redundancy()[position])
             search.take(position)
             steps.append(
@@ -276,18 +291,17 @@ def _remaining(
     """Order the columns that were not selected by gain, then by score, then by gain alone."""
     rest = np.ones(len(usable), dtype=bool)
     rest[selected] = False
-    others = np.flatnonzero(rest)
-    return others[
-        np.lexsort(
-            (
-                others,
-                _places(alone[others]),
-                -weights[others],
-                _places(gains[others]),
-                ~usable[others],
-            )
-        )
-    ]
+    others = _preferred(np.flatnonzero(rest), weights, alone)
+    return others[np.lexsort((_places(gains[others]), ~usable[others]))]
+
+
+def _preferred(columns: Integers, weights: Floats, alone: Floats) -> Integers:
+    """Order columns with the same gain by score, then by gain alone, then by position.
+
+    Scores may tie as well. For example, two columns that are closest to each other have the same
+    largest correlation. Once a single direction is left, all columns have the same gain.
+    """
+    return columns[np.lexsort((columns, _places(alone[columns]), _places(weights[columns])))]
 
 
 def _with_equal_copies(gains: Floats) -> Floats:

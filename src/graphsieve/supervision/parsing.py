@@ -32,6 +32,8 @@ from graphsieve.table.containers import LARGEST_EXACT_INTEGER, is_date
 SUM_TOLERANCE = 1e-6  # for the sums of probabilities and for single probabilities above 1
 SMALL_SUM = 2.0**-900  # rows with a smaller sum are scaled before they are summed
 FEW_COLUMNS = 64  # up to this number of columns, rows are reduced column by column
+# Largest rounding error of target values, relative to the larger value: 8 units in the last place
+EQUAL_VALUES = 8 * 2.0**-52
 MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is continuous
 # The same limit for integers stored as floats. Integers with missing values are stored in this way.
 MOST_FLOAT_CLASSES = 20
@@ -132,6 +134,28 @@ def read_targets(y: Any) -> Floats:
     # Some files mark missing values by a signalling NaN, which causes warnings in computations.
     # All NaN are therefore replaced by the ordinary one.
     targets[np.isnan(targets)] = np.nan
+    return _joined_by_rounding(targets)
+
+
+def _joined_by_rounding(targets: Floats) -> Floats:
+    """Return targets in which values that differ only by rounding are equal.
+
+    For example, 0.1 + 0.2 becomes 0.3. Otherwise the unit would decide whether they are equal.
+    Values that form a longer chain of such differences are kept, because they may be measured so
+    finely.
+    """
+    order = np.argsort(targets)
+    ordered = targets[order]
+    apart = np.ones(len(ordered), dtype=bool)
+    # Differences may overflow. Differences to NaN, which is last, separate values as well.
+    with np.errstate(over="ignore"):
+        apart[1:] = ~(ordered[1:] - ordered[:-1] <= EQUAL_VALUES * np.abs(ordered[1:]))
+        first = np.flatnonzero(apart)
+        size = np.diff(first, append=len(ordered))
+        last = first + size - 1
+        near = ordered[last] - ordered[first] <= EQUAL_VALUES * np.abs(ordered[last])
+    joined = np.repeat(near & (size > 1), size)
+    targets[order[joined]] = np.repeat(ordered[first], size)[joined]
     return targets
 
 

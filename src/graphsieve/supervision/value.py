@@ -124,7 +124,10 @@ class Supervision:
 
     @classmethod
     def from_targets(cls, y: ArrayLike) -> Supervision:
-        """Create supervision from a continuous target. NaN, None and NA mark unknown values."""
+        """Create supervision from a continuous target. NaN, None and NA mark unknown values.
+
+        Values that differ only by rounding become equal, such as 0.1 + 0.2 and 0.3.
+        """
         targets = read_targets(y)
         return cls(len(targets), targets=targets)
 

@@ -312,9 +312,11 @@ def _sparse_ranks(matrix: Any) -> Any:
 
 
 def standardized_target(target: Floats) -> Floats:
-    """Return a target with mean 0 and standard deviation 1 over its known values.
+    """Return a target with standard deviation 1 over its known values.
 
-    A constant target is only centred.
+    The target is divided but not shifted. Only differences between targets matter, and a shift
+    would round values by different amounts, so that equal differences could become different. A
+    constant target is only multiplied by a power of two.
     """
     known = ~np.isnan(target)
     if not known.any():
@@ -322,8 +324,7 @@ def standardized_target(target: Floats) -> Floats:
     exponent = int(np.frexp(np.abs(target[known]).max())[1])
     scaled = np.ldexp(target, -exponent)
     # Sums run over sorted values, so their rounding does not depend on the order of the samples.
-    # Otherwise ties between equal gaps could be broken differently.
     ordered = np.sort(scaled[known])
-    mean = ordered.mean()
-    deviation = (ordered - mean).std()
-    return np.asarray((scaled - mean) / deviation if deviation > 0 else scaled - mean)
+    deviation = (ordered - ordered.mean()).std()
+    constant = ordered[0] == ordered[-1]
+    return np.asarray(scaled if constant else scaled / deviation)

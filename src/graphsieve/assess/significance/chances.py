@@ -15,6 +15,7 @@ from scipy.special import gammaln
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.progress import Progress
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
+from graphsieve.assess.significance.arrangement import Arrangement, by_numbers
 from graphsieve.assess.significance.shares import Share
 from graphsieve.table.columns import Table
 
@@ -46,7 +47,7 @@ class Chance:
     """Parameters of the permutations: largest number, and seed.
 
     All features use the same sequence of permutations, so the p-value of a feature does not depend
-    on other features.
+    on other features. An `Arrangement` ensures that it does not depend on the order of the rows.
     """
 
     n_permutations: int
@@ -113,10 +114,14 @@ class _Features:
         return _Features(self.values[:, which])
 
 
-def share_p_values(share: Share, columns: Floats, chance: Chance) -> Floats:
+def share_p_values(
+    share: Share, columns: Floats, chance: Chance, arrangement: Arrangement | None = None
+) -> Floats:
     """P(u ≤ observed) over all permutations of each column. It is NaN if u is 0/0.
 
-    No column may be constant. Permutations with u = 0/0 are not counted, because features with such
+    The arrangement ensures that the order of the rows does not matter. By default it follows from
+    the matrices of the share, which suffices if they contain no samples that are similar by
+    construction. No column may be constant. Permutations with u = 0/0 are not counted, because features with such
     a u are not tested.
     """
     features = _Features.of(columns)
@@ -135,7 +140,11 @@ def share_p_values(share: Share, columns: Floats, chance: Chance) -> Floats:
         result = _by_law_alone(share, features, observed)
     counted = np.flatnonzero(np.isnan(result) & ~np.isnan(observed))
     if len(counted):
-        result[counted] = _by_counting(share, features.take(counted), observed[counted], chance)
+        if arrangement is None:
+            arrangement = by_numbers(*share.invariants())
+        result[counted] = _by_counting(
+            share, features.take(counted), observed[counted], chance, arrangement=arrangement
+        )
     # No permutation p-value is smaller than the share of permutations that leave u unchanged.
     fewest = np.maximum(features.symmetries, share.symmetries) - lgamma(share.n_samples + 1)
     return np.asarray(np.clip(result, np.exp(np.maximum(fewest, -700.0)), 1.0))
@@ -159,7 +168,14 @@ def _by_law_alone(share: Share, features: _Features, observed: Floats) -> Floats
     )
 
 
-def _by_counting(share: Share, features: _Features, observed: Floats, chance: Chance) -> Floats:
+def _by_counting(
+    share: Share,
+    features: _Features,
+    observed: Floats,
+    chance: Chance,
+    *,
+    arrangement: Arrangement,
+) -> Floats:
     """Sequential permutation p-values (Besag, Clifford 1991), extrapolated by the law if it is
     reliable.
     """
@@ -170,11 +186,12 @@ def _by_counting(share: Share, features: _Features, observed: Floats, chance: Ch
         np.full(width, np.nan),
     )
     smallest, reliable = np.full((STOP_COUNT, width), np.inf), np.zeros(width, dtype=bool)
-    active, values, n_orders = np.arange(width), features.values, 0
+    shuffled = arrangement.shuffled(features.values)
+    active, values, n_orders = np.arange(width), shuffled, 0
     for orders in chance.orders(share.n_samples):
         if not len(active):
             break
-        found = _shares(*share.values(values, orders))
+        found = _shares(*share.values(values, orders, arrangement.places))
         is_drawn = ~np.isnan(found)
         as_good_so_far = as_good[active] + (found <= observed[active] + EQUAL_SHARES).cumsum(axis=0)
         drawn_so_far = drawn[active] + is_drawn.cumsum(axis=0)
@@ -199,7 +216,7 @@ def _by_counting(share: Share, features: _Features, observed: Floats, chance: Ch
         )
         if (ends | is_enough).any():
             active = active[~ends & ~is_enough]
-            values = features.values[:, active]
+            values = shuffled[:, active]
     rest = np.isnan(result)
     result[rest] = (as_good[rest] + 1) / (drawn[rest] + 1)
     rest &= reliable
@@ -243,7 +260,9 @@ def _continued(
     return np.where(np.isfinite(found), found, counted)
 
 
-def over_columns(table: Table, share: Share, chance: Chance, scorable: Booleans) -> Floats:
+def over_columns(
+    table: Table, share: Share, chance: Chance, scorable: Booleans, arrangement: Arrangement
+) -> Floats:
     """p-values of all features that have a score, computed in blocks of columns."""
     result = np.full(table.n_features, np.nan)
     orders = chance.all_orders(table.n_samples)
@@ -252,7 +271,9 @@ def over_columns(table: Table, share: Share, chance: Chance, scorable: Booleans)
         for columns, values, constant in narrow_parts(table, at_once):
             here = np.flatnonzero(scorable[columns] & ~constant)
             if len(here):
-                result[columns.start + here] = share_p_values(share, values[:, here], chance)
+                result[columns.start + here] = share_p_values(
+                    share, values[:, here], chance, arrangement
+                )
             shown.tell(f"{columns.stop} of {table.n_features}")
     return result
 

@@ -68,6 +68,11 @@ class Form:
             sp.csr_array(self.near + other.near), factor, np.concatenate([self.signs, other.signs])
         )
 
+    def times_vector(self, vector: Floats) -> Floats:
+        return np.asarray(
+            self.near @ vector + self.factor @ (self.signs * (self.factor.T @ vector))
+        )
+
     def times(self, number: float) -> Form:
         return Form(self.near * number, self.factor, self.signs * number)
 

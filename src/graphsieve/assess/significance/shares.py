@@ -70,6 +70,12 @@ class Share:
         )
         return float(sum(lgamma(size + 1) for size in distinct_rows(together)[1]))
 
+    def invariants(self) -> tuple[Floats, ...]:
+        """Return numbers of each sample that do not depend on the order of the samples."""
+        own = self.part.loops + np.pi * self.whole.loops
+        near = self.part.times_vector(own)
+        return own, near, self.part.times_vector(near**2)
+
     @cached_property
     def projects(self) -> bool:
         """Whether the denominator is the same for all permutations, and the numerator is a multiple
@@ -102,30 +108,37 @@ class Share:
                 return None
         return _Law(self)
 
-    def values(self, features: Floats, orders: Integers) -> tuple[Floats, Floats]:
-        """Numerator and denominator of u for every order (rows) and every feature (columns)."""
+    def values(
+        self, features: Floats, orders: Integers, places: Integers | None = None
+    ) -> tuple[Floats, Floats]:
+        """Numerator and denominator of u for every order (rows) and every feature (columns).
+
+        `places` are the positions of the samples. By default they are in order.
+        """
         forms = (self.part, self.whole)
+        places = np.arange(self.n_samples) if places is None else places
         if all(form.own is not None and form.factor.shape[1] <= NARROW for form in forms):
-            part, whole = (_low_rank_values(form, features, orders) for form in forms)
+            part, whole = (_low_rank_values(form, features, orders, places) for form in forms)
             return part, whole
-        part, whole = _stacked_values(forms, features, orders)
+        part, whole = _stacked_values(forms, features, orders[:, places])
         return part, whole
 
 
-def _low_rank_values(form: Form, features: Floats, orders: Integers) -> Floats:
+def _low_rank_values(form: Form, features: Floats, orders: Integers, places: Integers) -> Floats:
     """Compute the values of a low-rank form by permuting the form instead of the features.
 
     The computation then consists of products of dense matrices.
     """
-    own = form.own
-    assert own is not None
+    assert form.own is not None
+    order = np.argsort(places)
+    own = form.own[order]
     if (own == own[0]).all():
         total = np.broadcast_to(
             own[0] * (features**2).sum(axis=0), (len(orders), features.shape[1])
         ).copy()
     else:
         total = own[orders] @ features**2
-    for column, sign in zip(form.factor.toarray().T, form.signs, strict=True):
+    for column, sign in zip(form.factor.toarray()[order].T, form.signs, strict=True):
         if not (column == column[0]).all():  # Features are centred, so constants contribute 0.
             total += sign * (column[orders] @ features) ** 2
     return np.asarray(total)

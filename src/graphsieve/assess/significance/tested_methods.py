@@ -13,6 +13,13 @@ from graphsieve._base.errors import InputError, RoundWarnings
 from graphsieve._base.parameters import remedy
 from graphsieve._base.progress import Progress
 from graphsieve._base.randomness import seed_number
+from graphsieve.assess.significance.arrangement import (
+    Arrangement,
+    by_classes,
+    by_pairs,
+    by_probabilities,
+    by_target,
+)
 from graphsieve.assess.significance.chances import (
     Chance,
     narrow_parts,
@@ -61,14 +68,16 @@ def p_values_of(
     if method.name == "laplacian":
         return _without_each_feature(table, given, chance)
     scores = method.core(table, known, **given).values
-    rows, share = _share_of(method.name, table, known, given)
-    return scores, over_columns(rows_of(table, rows), share, chance, ~np.isnan(scores))
+    rows, share, arrangement = _share_of(method.name, table, known, given)
+    return scores, over_columns(rows_of(table, rows), share, chance, ~np.isnan(scores), arrangement)
 
 
 def _share_of(
     name: str, table: Table, known: Supervision, given: Mapping[str, Any]
-) -> tuple[Integers, Share]:
-    """Return the rows that a method uses, and the share that ranks features as its score does."""
+) -> tuple[Integers, Share, Arrangement]:
+    """Return the rows that a method uses, the share that ranks features as its score does, and the
+    arrangement of the rows for permutations.
+    """
     all_rows = np.arange(table.n_samples)
     if name == "constraint":
         if given["form"] != "ratio":
@@ -78,25 +87,26 @@ def _share_of(
                 " of the constraint score, because its difference depends on units.",
             )
         alike = energy_form(must_link_graph(known))
-        return all_rows, Share.of(alike, alike + energy_form(cannot_link_graph(known)))
+        share = Share.of(alike, alike + energy_form(cannot_link_graph(known)))
+        return all_rows, share, by_pairs(known)
     if name == "supervised_laplacian":
         target = known_targets(known)
         rows = np.flatnonzero(~np.isnan(target))
         graph = target_graph(target[rows], given["n_neighbors"], given["bandwidth"]).graph
-        return rows, laplacian_share(graph)
+        return rows, laplacian_share(graph), by_target(target[rows])
     if name == "pearson":
         target = numeric_target(known)
         rows = np.flatnonzero(~np.isnan(target))
-        return rows, _correlation_share(target[rows])
+        return rows, _correlation_share(target[rows]), by_target(target[rows])
     if name == "weighted_laplacian" and known.probabilities is not None:
         factor = known.label_probabilities()
-        return all_rows, _class_share(factor, balanced=given["class_weight"] == "balanced")
+        share = _class_share(factor, balanced=given["class_weight"] == "balanced")
+        return all_rows, share, by_probabilities(factor)
     rows = np.flatnonzero(known.codes >= 0)
     _, codes, n_classes = labeled_part(table, known)
     factor = group_weightings(codes, n_classes).toarray()
-    return rows, _class_share(
-        factor, balanced=name == "fisher" or given["class_weight"] == "balanced"
-    )
+    share = _class_share(factor, balanced=name == "fisher" or given["class_weight"] == "balanced")
+    return rows, share, by_classes(codes)
 
 
 def laplacian_share(graph: Graph) -> Share:
@@ -117,7 +127,8 @@ def _class_share(factor: Floats, *, balanced: bool) -> Share:
 
 def _correlation_share(target: Floats) -> Share:
     """1 − correlation²."""
-    centered = standardized_target(target)  # prevents overflow
+    scaled = standardized_target(target)  # prevents overflow
+    centered = scaled - scaled.mean()
     norm = float(np.sqrt(centered @ centered))
     if target.min() == target.max():
         raise InputError(

@@ -28,7 +28,13 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.threads import in_threads
 from graphsieve._kernels import mention_plain_kernels
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
-from graphsieve._kernels.line import line_band, line_pairs, line_reach, line_squares
+from graphsieve._kernels.line import (
+    line_band,
+    line_pairs,
+    line_reach,
+    line_squares,
+    places_within,
+)
 from graphsieve._kernels.pair_distances import dense_pair_distances, sparse_pair_distances
 from graphsieve._kernels.tiles import sort_lists
 from graphsieve.graphs.neighbors.proposals import (
@@ -43,6 +49,7 @@ from graphsieve.graphs.neighbors.proposals import (
     compounded,
     threads_for,
 )
+from graphsieve.supervision.parsing import EQUAL_VALUES
 
 # Smallest number of candidates proposed in addition to k. In data without ties, this proves the
 # neighbours of most rows in one pass.
@@ -59,6 +66,10 @@ TREE_SPARE = 3
 # A tree is used from TREE_ROWS × TREE_GROWTH ** columns candidates. The cost of a query in a tree
 # grows by the factor TREE_GROWTH with every column.
 TREE_GROWTH, TREE_ROWS = 1.75, 1600
+# Largest relative difference of equal distances along a target, in addition to the rounding errors
+# of the target values. It matters near zero: a shift towards zero leaves the errors that the values
+# had before the shift.
+EQUAL_DISTANCES = 2.0**-40
 UNDERFLOW_LIMIT = 2.0**-960  # squared distances below this have lost digits to underflow
 
 
@@ -533,12 +544,12 @@ class TargetRuns:
 
     @cached_property
     def reach(self) -> Floats:
-        """The distance of each run to its k-th nearest other sample."""
+        """The distance of each run to its k-th nearest other sample, including rounding errors."""
         if len(self.values) == len(self.order):
-            return line_reach(self.values, self.n_neighbors)
-        return np.asarray(
-            line_reach(np.repeat(self.values, self.size), self.n_neighbors)[self.start]
-        )
+            reach = line_reach(self.values, self.n_neighbors)
+        else:
+            reach = line_reach(np.repeat(self.values, self.size), self.n_neighbors)[self.start]
+        return largest_tie(self.values, reach)
 
     def pairs(self) -> tuple[Integers, Integers, Floats]:
         """Return the linked pairs of runs, by increasing target, and their squared distances.
@@ -569,45 +580,49 @@ class TargetRuns:
         begin = line_band(self.values, self.reach, self.n_neighbors)
         return None if begin is None else (begin, line_squares(self.values, begin))
 
-    @property
-    def linked(self) -> Integers:
-        """The neighbouring runs of each run, of shape (n_runs, n_steps).
+    def nearest_samples(self) -> Floats:
+        """Return the distances of each run to its k nearest other samples, in increasing order.
 
-        −1 marks steps in which no further run is needed.
+        They are infinite if there are fewer than k.
         """
-        return self._walk[0]
+        k, n_runs = self.n_neighbors, len(self.values)
+        # Every run contains a sample, so k runs to each side are sufficient.
+        side = min(k, n_runs - 1)
+        places = np.arange(n_runs)[:, None] + np.arange(-side, side + 1)
+        exists = (places >= 0) & (places < n_runs)
+        places = np.where(exists, places, 0)
+        gaps = np.where(exists, np.abs(self.values[places] - self.values[:, None]), np.inf)
+        sizes = np.where(exists, self.size[places], 0)
+        sizes[:, side] -= 1  # the sample itself
+        order = np.argsort(gaps, axis=1, kind="stable")
+        gaps, sizes = (np.take_along_axis(each, order, axis=1) for each in (gaps, sizes))
+        gaps = np.concatenate([gaps, np.full((n_runs, 1), np.inf)], axis=1)
+        filled = np.cumsum(sizes, axis=1)
+        # The r-th nearest sample is in the first run at which the cumulative count exceeds r.
+        steps = np.stack([(filled <= r).sum(axis=1) for r in range(k)], axis=1)
+        return np.take_along_axis(gaps, steps, axis=1)
 
-    @property
-    def gap(self) -> Floats:
-        """The distances to the runs in `linked`; infinite where that is −1."""
-        return self._walk[1]
+    def runs_within(self, runs: Integers, reach: Floats) -> tuple[Integers, Integers]:
+        """Return all other runs within a reach of each of the given runs.
 
-    @cached_property
-    def _walk(self) -> tuple[Integers, Floats]:
-        """Walk outwards from all runs in parallel and collect the neighbouring runs."""
-        values, size, n_runs = self.values, self.size, len(self.values)
-        have = size - 1
-        left, right = np.arange(n_runs) - 1, np.arange(n_runs) + 1
-        linked, gaps = [], []
-        # Index −1 and index n_runs both refer to this infinity.
-        padded = np.concatenate([values, [np.inf]])
-        while True:
-            unfinished = have < self.n_neighbors
-            to_left, to_right = np.abs(values - padded[left]), np.abs(padded[right] - values)
-            unfinished &= np.isfinite(np.minimum(to_left, to_right))
-            if not unfinished.any():
-                break
-            for side, gap, other in ((left, to_left, to_right), (right, to_right, to_left)):
-                step = unfinished & (gap <= other) & np.isfinite(gap)
-                linked.append(np.where(step, side, -1))
-                gaps.append(np.where(step, gap, np.inf))
-                have = have + np.where(step, size[np.where(step, side, 0)], 0)
-            left = np.where(unfinished & (to_left <= to_right), left - 1, left)
-            right = np.where(unfinished & (to_right <= to_left), right + 1, right)
-            left, right = np.maximum(left, -1), np.minimum(right, n_runs)
-        return np.array(linked, dtype=np.int64).reshape(-1, n_runs).T, np.array(
-            gaps, dtype=np.float64
-        ).reshape(-1, n_runs).T
+        The result contains the positions in `runs`, and the runs found.
+        """
+        n_left = places_within(self.values, reach, runs)
+        n_right = places_within(-self.values[::-1], reach, len(self.values) - 1 - runs)
+        count = n_left + n_right
+        query = np.repeat(np.arange(len(runs)), count)
+        step = np.arange(len(query)) - np.repeat(np.cumsum(count) - count, count)
+        found = (runs - n_left)[query] + step
+        return query, found + (found >= runs[query])  # skips the run itself
+
+
+def largest_tie(values: Floats, distance: Floats) -> Floats:
+    """Return the largest distance from each value that ties with the given distance.
+
+    Distances that are equal on paper may differ by rounding, for example 0.3 − 0.2 and 0.2 − 0.1.
+    Such errors depend on the unit of the target, so they must not separate ties.
+    """
+    return np.asarray(distance * (1 + EQUAL_DISTANCES) + EQUAL_VALUES * np.abs(values))
 
 
 def target_runs(target: Floats, n_neighbors: int) -> TargetRuns:
