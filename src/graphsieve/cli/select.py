@@ -9,7 +9,7 @@ from typing import Any
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve.cli.case import read_case
 from graphsieve.cli.notes import note, shown_warnings
-from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show
+from graphsieve.cli.outputs import check_outputs, output_file, show, write_errors
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.report.wording import recall_text
 from graphsieve.table.files.writing import (
@@ -57,7 +57,14 @@ def run(options: argparse.Namespace) -> None:
     if output is None:
         show(table_text(columns, raw_names=options.raw_names), "csv")
     else:
-        _write(output, columns, raw_names=options.raw_names, types=case.table.types)
+        with write_errors(output):
+            write_table(
+                output,
+                columns,
+                raw_names=options.raw_names,
+                types=case.table.types,
+                overwrite=options.force,
+            )
     best = ranking.best(len(chosen))
     more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
     note(
@@ -88,12 +95,3 @@ def _n_like_formulas(columns: dict[str, Any]) -> int:
     return sum(map(is_like_a_formula, columns)) + sum(
         is_like_a_formula(value) for values in texts for value in values
     )
-
-
-def _write(
-    output: Path, columns: dict[str, Any], *, raw_names: bool, types: dict[str, Any]
-) -> None:
-    try:
-        write_table(output, columns, raw_names=raw_names, types=types)
-    except OSError as error:
-        raise OutputError(f"{output} cannot be written: {error.strerror}.") from None

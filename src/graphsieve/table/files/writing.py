@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve._base.atomic_files import named_file, replace_file
+from graphsieve._base.atomic_files import create_file, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, UsageError
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import as_text, must_be, one_line, quoted, texts
@@ -76,6 +76,7 @@ def write_table(
     *,
     raw_names: bool = False,
     types: Mapping[str, Any] | None = None,
+    overwrite: bool = True,
 ) -> None:
     """Write a table to a file, in the format that the suffix indicates.
 
@@ -93,7 +94,10 @@ def write_table(
     types : mapping of str to Arrow type, or None
         Types of these columns in Parquet and Feather files. A type is ignored if it would change a
         value. See `TableFile`.
+    overwrite : bool
+        Whether an existing file is replaced. Otherwise it raises `FileExistsError`.
     """
+    write = replace_file if overwrite else create_file
     file = named_file(path)
     suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
@@ -113,9 +117,9 @@ def write_table(
             raise InputTypeError(
                 f"{suffix} files cannot hold these values ({one_line(str(error))}); write .csv."
             ) from None
-        replace_file(file, content)
+        write(file, content)
         return
-    replace_file(file, table_text(columns, separator, raw_names))
+    write(file, table_text(columns, separator, raw_names))
 
 
 def _check_columns(columns: Any) -> None:
