@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+import graphsieve
 import graphsieve.cli.rank
 import graphsieve.table.files.opening
 from cases import case, cases_in_table, cases_of
@@ -41,7 +42,7 @@ COMMAND = Path(sys.executable).parent / "graphsieve"
 C_ROWS = (
     *(1, 2, 3, 8, 12, 17, 18, 20, 24, 25),
     *(55, 56, 57, 58, 59, 60, 62, 63, 64, 66, 67, 68),
-    *(77, 78, 80, 82, 83, 85, 86, 87, 91, 92),
+    *(77, 78, 80, 82, 83, 85, 86, 87, 89, 91, 92),
     *(93, 94, 95, 97, 102, 103, 105, 106, 107),
     *(120, 121),
     *(
@@ -70,7 +71,7 @@ C_ROWS = (
         158,
         159,
     ),
-    *(161, 162, 163, 164, 165, 166, 167),
+    *(160, 161, 162, 163, 164, 165, 166, 167),
     *(168, 169, 170, 171, 172, 173, 175, 176, 178, 179, 180, 181, 183, 184, 185, 186, 187, 188),
     *(189, 190, 192, 193, 194, 195, 197, 198, 199, 200),
     *(201, 202),
@@ -848,6 +849,42 @@ def test_row_87_an_identifier_as_target(ranked):
     assert any("looks like an identifier" in text for text in answer.document["warnings"])
 
 
+DATES = {
+    "date32": pa.array([datetime.date(2020, 1, 1 + row % 3) for row in range(30)]),
+    "timestamp": pa.array([datetime.datetime(2020, 1, 1 + row % 3) for row in range(30)]),
+    "time": pa.array([datetime.time(1 + row % 3) for row in range(30)]),
+    "duration": pa.array([datetime.timedelta(1 + row % 3) for row in range(30)]),
+}
+DATES["categories"] = DATES["date32"].dictionary_encode()
+
+
+@pytest.mark.parametrize("kind", DATES)
+@pytest.mark.parametrize("suffix", ["parquet", "feather", "npz"])
+@case(89)
+def test_row_89_dates_as_target(refused, run, kind, suffix):
+    """Python refuses them too. They can be kept beside the features."""
+    table, name = array(columns()), f"t.{suffix}"
+    dates = DATES[kind]
+    if suffix == "npz":
+        if kind not in ("date32", "timestamp", "duration"):
+            pytest.skip("numpy has no such type")
+        np.savez(name, X=table, y=dates.to_numpy(zero_copy_only=False))
+    else:
+        columns_of_table = {f"f{at}": table[:, at] for at in range(4)} | {"y": dates}
+        write = pq.write_table if suffix == "parquet" else pyarrow.feather.write_feather
+        write(pa.table(columns_of_table), name)
+    refused(["rank", name, "--target", "y"], 3, "the target 'y'", "holds dates")
+    assert run("select", name, "--keep", "y").code == 0
+    with pytest.raises(graphsieve.InputError, match="y holds dates"):
+        graphsieve.rank(table, dates.to_pylist())
+
+
+@case(89)
+def test_row_89_texts_like_dates_are_classes(ranked):
+    answer = ranked(with_column("y", ["2020-01-01", "2020-01-02"] * 15), *TARGET)
+    assert "2 classes ('2020-01-01', '2020-01-02')" in known_line(answer)
+
+
 @case(91)
 def test_row_91_the_target_is_not_a_feature(ranked):
     answer = ranked(with_column("y", [str(row % 2) for row in range(30)]), *TARGET)
@@ -1074,6 +1111,20 @@ def test_row_159_parquet_columns_of_every_kind(ranked):
         "kind": "text",
         "when": "dates",
     }
+
+
+@case(160)
+def test_row_160_objects_and_duplicates_in_an_archive(refused):
+    labels = np.array(["a", "b"] * 15, dtype=object)
+    put("t.npz", npz(X=array(columns()), y=labels))
+    refused(["rank", "t.npz", "--target", "y"], 3, "'y' holds Python objects", "astype(str)")
+    put("t.npz", npz(X=array(columns()), feature_names=np.array(list("abcd"), dtype=object)))
+    refused(["rank", "t.npz"], 3, "'feature_names' holds Python objects", "astype(str)")
+    with zipfile.ZipFile("t.npz", "w") as archive:
+        archive.writestr("X.npy", b"")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("X.npy", b"")
+    refused(["rank", "t.npz"], 3, "2 arrays with the name 'X'")
 
 
 @case(161)

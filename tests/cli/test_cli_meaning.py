@@ -449,8 +449,8 @@ def test_a_column_that_loses_digits_is_reported_by_its_name(run, command):
     code, _, err = run(command, "t.npz")
     assert code == 0
     assert (
-        "warning: precision lost in column 'high': integers beyond 2**53 are rounded (1 such "
-        "columns).\n" in err
+        "warning: precision lost in column 'high': integers beyond 2**53 and decimals of more than "
+        "15 digits are rounded (1 such columns).\n" in err
     )
 
 
