@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import h5py
@@ -73,7 +74,7 @@ C_ROWS = (
     ),
     *(160, 161, 162, 163, 164, 165, 166, 167),
     *(168, 169, 170, 171, 172, 173, 175, 176, 178, 179, 180, 181, 183, 184, 185, 186, 187, 188),
-    *(189, 190, 192, 193, 194, 195, 197, 198, 199, 200),
+    *(189, 190, 191, 192, 193, 194, 195, 197, 198, 199, 200),
     *(201, 202),
 )
 
@@ -1676,6 +1677,57 @@ def test_row_192_names_that_are_formulas(run):
     assert run(*everything, "--raw-names").out.splitlines()[0] == ",".join(FORMULAS)
     assert run(*everything, "-o", "out.parquet").code == 0
     assert pq.read_table("out.parquet").column_names == list(FORMULAS)
+
+
+NASTY = "".join(map(chr, [*range(1, 9), 11, 12, *range(14, 32), *range(127, 160)]))
+DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def texts_of(document):
+    """Return all texts of a JSON document."""
+    if isinstance(document, str):
+        return [document]
+    parts = document.values() if isinstance(document, dict) else document
+    return (
+        [text for part in parts for text in texts_of(part)] if isinstance(parts, Iterable) else []
+    )
+
+
+@pytest.mark.parametrize("option", [(), ("--raw-names",)])
+@pytest.mark.parametrize("format", ["csv", "tsv", "json", "table"])
+@pytest.mark.parametrize("command", ["rank", "compare"])
+@case(191)
+def test_row_191_control_characters(run, command, format, option):
+    if option and format not in ("csv", "tsv"):
+        pytest.skip("only CSV and TSV change names")
+    name = f"a{NASTY}{DIRECTIONS}z"
+    table = dict(zip([name, "b"], columns().values(), strict=False))
+    put("t.csv", text_of(table | {"y": ["u", "v"] * 15}))
+    methods = ("--methods", "laplacian") if command == "compare" else ()
+    answer = run(command, "t.csv", "--exclude", "y", "--format", format, *methods, *option)
+    assert answer.code == 0, answer.err
+    executed = set(answer.out) & set(NASTY)
+    if format == "json":
+        assert not executed | (set(answer.out) & set(DIRECTIONS))
+        assert name in texts_of(json.loads(answer.out))
+    elif format == "table" or not option:
+        assert not executed
+    else:
+        assert name in answer.out
+    if format in ("csv", "tsv") and not option:
+        assert "\\x1b" in answer.out
+
+
+@case(191)
+def test_row_191_control_characters_in_a_reduced_table(run):
+    put("t.csv", with_column("y", ["u\x1b[31m", "v"] * 15))
+    answer = run("select", "t.csv", "--target", "y")
+    assert "\x1b" not in answer.out
+    assert "u\\x1b[31m" in answer.out
+    assert "15 cells with control characters have escapes now; --raw-names keeps them" in answer.err
+    raw = run("select", "t.csv", "--target", "y", "--raw-names")
+    assert "u\x1b[31m" in raw.out
+    assert "control characters" not in raw.err
 
 
 @case(193)

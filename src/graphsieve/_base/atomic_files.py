@@ -17,6 +17,7 @@ from typing import Any
 
 from graphsieve._base.errors import InputError, InputTypeError, UsageError
 
+_ESCAPED = re.compile("[\ud800-\udfff\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _NOT_WRITTEN = (".zst", ".zstd", ".bz2", ".xz", ".zip", ".7z")
 
 
@@ -55,9 +56,14 @@ def check_compression(path: Path) -> None:
 
 
 def json_text(document: Any) -> str:
-    """Return the document as indented JSON. Lone surrogates are written as ``\\u`` escapes."""
+    """Return the document as indented JSON.
+
+    Some characters are written as ``\\u`` escapes, which stand for the same text: lone surrogates,
+    control characters, line separators, and marks that change the direction of the text. Otherwise
+    a name could change what a terminal or an editor shows.
+    """
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
-    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def replace_file(path: Path, content: str | bytes) -> None:

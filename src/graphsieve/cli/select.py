@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from graphsieve.report.wording import recall_text
 from graphsieve.table.files.writing import (
     WRITABLE,
     check_writable_format,
+    has_control_characters,
     is_like_a_formula,
     output_columns,
     table_text,
@@ -71,7 +73,8 @@ def run(options: argparse.Namespace) -> None:
         f"{len(best)} of {len(ranking)} columns selected: {', '.join(best[:NAMES_SHOWN])}{more}",
         quiet=options.quiet,
     )
-    n_changed = 0 if options.raw_names or _is_binary(output) else _n_like_formulas(columns)
+    may_change = not options.raw_names and not _is_binary(output)
+    n_changed = _n_texts(columns, is_like_a_formula) if may_change else 0
     if n_changed:
         what = (
             "cell that looks like a formula starts"
@@ -79,6 +82,13 @@ def run(options: argparse.Namespace) -> None:
             else "cells that look like formulas start"
         )
         note(f"{n_changed:,} {what} with ' now; --raw-names keeps them", quiet=options.quiet)
+    n_escaped = _n_texts(columns, has_control_characters) if may_change else 0
+    if n_escaped:
+        note(
+            f"{n_escaped:,} {'cell' if n_escaped == 1 else 'cells'} with control characters "
+            f"{'has' if n_escaped == 1 else 'have'} escapes now; --raw-names keeps them",
+            quiet=options.quiet,
+        )
     if (found := recall_text(ranking.facts())) is not None:
         note(found, quiet=options.quiet)
     if output is not None:
@@ -89,9 +99,7 @@ def _is_binary(output: Path | None) -> bool:
     return output is not None and not WRITABLE[check_writable_format(output)]
 
 
-def _n_like_formulas(columns: dict[str, Any]) -> int:
-    """Return the number of names and cells that are escaped, so that no spreadsheet runs them."""
+def _n_texts(columns: dict[str, Any], is_such: Callable[[Any], bool]) -> int:
+    """Return the number of names and cells for which `is_such` holds."""
     texts = [values for values in columns.values() if values.dtype.kind == "O"]
-    return sum(map(is_like_a_formula, columns)) + sum(
-        is_like_a_formula(value) for values in texts for value in values
-    )
+    return sum(map(is_such, columns)) + sum(is_such(value) for values in texts for value in values)
