@@ -19,6 +19,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import h5py
@@ -29,6 +30,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
+import graphsieve
 import graphsieve.cli.rank
 import graphsieve.table.files.opening
 from cases import case, cases_in_table, cases_of
@@ -41,7 +43,7 @@ COMMAND = Path(sys.executable).parent / "graphsieve"
 C_ROWS = (
     *(1, 2, 3, 8, 12, 17, 18, 20, 24, 25),
     *(55, 56, 57, 58, 59, 60, 62, 63, 64, 66, 67, 68),
-    *(77, 78, 80, 82, 83, 85, 86, 87, 91, 92),
+    *(77, 78, 80, 82, 83, 85, 86, 87, 89, 91, 92),
     *(93, 94, 95, 97, 102, 103, 105, 106, 107),
     *(120, 121),
     *(
@@ -70,9 +72,9 @@ C_ROWS = (
         158,
         159,
     ),
-    *(161, 162, 163, 164, 165, 166, 167),
+    *(160, 161, 162, 163, 164, 165, 166, 167),
     *(168, 169, 170, 171, 172, 173, 175, 176, 178, 179, 180, 181, 183, 184, 185, 186, 187, 188),
-    *(189, 190, 192, 193, 194, 195, 197, 198, 199, 200),
+    *(189, 190, 191, 192, 193, 194, 195, 197, 198, 199, 200),
     *(201, 202),
 )
 
@@ -848,6 +850,42 @@ def test_row_87_an_identifier_as_target(ranked):
     assert any("looks like an identifier" in text for text in answer.document["warnings"])
 
 
+DATES = {
+    "date32": pa.array([datetime.date(2020, 1, 1 + row % 3) for row in range(30)]),
+    "timestamp": pa.array([datetime.datetime(2020, 1, 1 + row % 3) for row in range(30)]),
+    "time": pa.array([datetime.time(1 + row % 3) for row in range(30)]),
+    "duration": pa.array([datetime.timedelta(1 + row % 3) for row in range(30)]),
+}
+DATES["categories"] = DATES["date32"].dictionary_encode()
+
+
+@pytest.mark.parametrize("kind", DATES)
+@pytest.mark.parametrize("suffix", ["parquet", "feather", "npz"])
+@case(89)
+def test_row_89_dates_as_target(refused, run, kind, suffix):
+    """Python refuses them too. They can be kept beside the features."""
+    table, name = array(columns()), f"t.{suffix}"
+    dates = DATES[kind]
+    if suffix == "npz":
+        if kind not in ("date32", "timestamp", "duration"):
+            pytest.skip("numpy has no such type")
+        np.savez(name, X=table, y=dates.to_numpy(zero_copy_only=False))
+    else:
+        columns_of_table = {f"f{at}": table[:, at] for at in range(4)} | {"y": dates}
+        write = pq.write_table if suffix == "parquet" else pyarrow.feather.write_feather
+        write(pa.table(columns_of_table), name)
+    refused(["rank", name, "--target", "y"], 3, "the target 'y'", "holds dates")
+    assert run("select", name, "--keep", "y").code == 0
+    with pytest.raises(graphsieve.InputError, match="y holds dates"):
+        graphsieve.rank(table, dates.to_pylist())
+
+
+@case(89)
+def test_row_89_texts_like_dates_are_classes(ranked):
+    answer = ranked(with_column("y", ["2020-01-01", "2020-01-02"] * 15), *TARGET)
+    assert "2 classes ('2020-01-01', '2020-01-02')" in known_line(answer)
+
+
 @case(91)
 def test_row_91_the_target_is_not_a_feature(ranked):
     answer = ranked(with_column("y", [str(row % 2) for row in range(30)]), *TARGET)
@@ -1074,6 +1112,20 @@ def test_row_159_parquet_columns_of_every_kind(ranked):
         "kind": "text",
         "when": "dates",
     }
+
+
+@case(160)
+def test_row_160_objects_and_duplicates_in_an_archive(refused):
+    labels = np.array(["a", "b"] * 15, dtype=object)
+    put("t.npz", npz(X=array(columns()), y=labels))
+    refused(["rank", "t.npz", "--target", "y"], 3, "'y' holds Python objects", "astype(str)")
+    put("t.npz", npz(X=array(columns()), feature_names=np.array(list("abcd"), dtype=object)))
+    refused(["rank", "t.npz"], 3, "'feature_names' holds Python objects", "astype(str)")
+    with zipfile.ZipFile("t.npz", "w") as archive:
+        archive.writestr("X.npy", b"")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("X.npy", b"")
+    refused(["rank", "t.npz"], 3, "2 arrays with the name 'X'")
 
 
 @case(161)
@@ -1625,6 +1677,57 @@ def test_row_192_names_that_are_formulas(run):
     assert run(*everything, "--raw-names").out.splitlines()[0] == ",".join(FORMULAS)
     assert run(*everything, "-o", "out.parquet").code == 0
     assert pq.read_table("out.parquet").column_names == list(FORMULAS)
+
+
+NASTY = "".join(map(chr, [*range(1, 9), 11, 12, *range(14, 32), *range(127, 160)]))
+DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def texts_of(document):
+    """Return all texts of a JSON document."""
+    if isinstance(document, str):
+        return [document]
+    parts = document.values() if isinstance(document, dict) else document
+    return (
+        [text for part in parts for text in texts_of(part)] if isinstance(parts, Iterable) else []
+    )
+
+
+@pytest.mark.parametrize("option", [(), ("--raw-names",)])
+@pytest.mark.parametrize("format", ["csv", "tsv", "json", "table"])
+@pytest.mark.parametrize("command", ["rank", "compare"])
+@case(191)
+def test_row_191_control_characters(run, command, format, option):
+    if option and format not in ("csv", "tsv"):
+        pytest.skip("only CSV and TSV change names")
+    name = f"a{NASTY}{DIRECTIONS}z"
+    table = dict(zip([name, "b"], columns().values(), strict=False))
+    put("t.csv", text_of(table | {"y": ["u", "v"] * 15}))
+    methods = ("--methods", "laplacian") if command == "compare" else ()
+    answer = run(command, "t.csv", "--exclude", "y", "--format", format, *methods, *option)
+    assert answer.code == 0, answer.err
+    executed = set(answer.out) & set(NASTY)
+    if format == "json":
+        assert not executed | (set(answer.out) & set(DIRECTIONS))
+        assert name in texts_of(json.loads(answer.out))
+    elif format == "table" or not option:
+        assert not executed
+    else:
+        assert name in answer.out
+    if format in ("csv", "tsv") and not option:
+        assert "\\x1b" in answer.out
+
+
+@case(191)
+def test_row_191_control_characters_in_a_reduced_table(run):
+    put("t.csv", with_column("y", ["u\x1b[31m", "v"] * 15))
+    answer = run("select", "t.csv", "--target", "y")
+    assert "\x1b" not in answer.out
+    assert "u\\x1b[31m" in answer.out
+    assert "15 cells with control characters have escapes now; --raw-names keeps them" in answer.err
+    raw = run("select", "t.csv", "--target", "y", "--raw-names")
+    assert "u\x1b[31m" in raw.out
+    assert "control characters" not in raw.err
 
 
 @case(193)

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import lookalikes
 from graphsieve._base.errors import GraphSieveWarning, InputError, UsageError
+from graphsieve.table.any_table import as_table
 from graphsieve.table.files.reading import read_table
 from graphsieve.table.files.table_file import TableFile, without_missing
 
@@ -352,6 +353,43 @@ def test_large_integers_of_parquet(tmp_path):
     assert read_table(path, keep=["b"]).kept["b"].tolist() == [2**53 + 1, 1]
 
 
+DECIMALS = st.tuples(
+    st.integers(-(10**50), 10**50) | st.integers(-(10**17), 10**17), st.integers(-3, 20)
+)
+
+
+@given(st.lists(DECIMALS.map(lambda parts: Decimal(parts[0]).scaleb(-parts[1])), min_size=2))
+def test_decimals_are_rounded_correctly_or_with_a_warning(numbers):
+    """Python's conversion is exact. Nothing is lost if the float is written like the decimal."""
+    pa = pytest.importorskip("pyarrow")
+    column = pa.array(numbers, pa.decimal256(76, 20))
+    table = pa.table({"a": column, "b": np.arange(len(numbers), dtype=float)})
+    expected = [float(number) for number in numbers]
+    lost = any(
+        number not in (Decimal(value), Decimal(repr(value)))
+        for number, value in zip(numbers, expected, strict=True)
+    )
+    objects = np.column_stack([np.array(numbers, dtype=object), np.arange(len(numbers))])
+    for read in (
+        lambda: read_table(in_parquet(table)).matrix[:, 0],
+        lambda: read_table(in_parquet(table), keep=["a"]).kept["a"],
+        lambda: as_table(objects) and np.array(expected),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = read()
+        said = [str(one.message) for one in caught]
+        assert lost == any("precision lost in column" in message for message in said)
+        assert found.tolist() == expected
+
+
+def in_parquet(table):
+    file = io.BytesIO()
+    pytest.importorskip("pyarrow.parquet").write_table(table, file)
+    file.seek(0)
+    return file
+
+
 def test_parquet_without_rows(tmp_path):
     pa = pytest.importorskip("pyarrow")
     with pytest.raises(InputError, match="no data rows"):
@@ -433,6 +471,84 @@ def test_archives_without_a_table(tmp_path):
         )
     with pytest.raises(InputError, match="duplicated column names"):
         read_table(npz(tmp_path / "t.npz", X=np.ones((2, 2)), feature_names=np.array(["a", "a"])))
+
+
+OBJECTS = np.array(["a", None, "b", "a"], dtype=object)
+
+
+@pytest.mark.parametrize("name", ["y", "feature_names", "columns", "names", "var_names"])
+def test_objects_of_an_archive_are_refused_by_name(tmp_path, name):
+    """An array of objects can be neither a target nor names, and it is said so."""
+    path = npz(tmp_path / "t.npz", X=np.eye(4), **{name: OBJECTS})
+    with pytest.raises(InputError, match=rf"'{name}' holds Python objects.*astype\(str\)"):
+        read_table(path, keep=["y"] if name == "y" else [])
+
+
+def test_objects_that_are_not_needed_are_noted(tmp_path):
+    table = read_table(npz(tmp_path / "t.npz", X=np.eye(4), y=OBJECTS))
+    assert table.notes == ("arrays that are not columns of the table are not used: 'y'",)
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.arange(3), r"has the shape \(3,\); expected one value for each of the 4 rows"),
+        (np.ones((4, 2, 1)), r"has the shape \(4, 2, 1\)"),
+        (np.array(1), r"has the shape \(\)"),
+        (np.zeros(4, dtype=[("a", "f8")]), "has records of type"),
+    ],
+)
+def test_an_array_that_is_no_column_is_not_called_missing(tmp_path, array, message):
+    path = npz(tmp_path / "t.npz", X=np.eye(4), y=array)
+    with pytest.raises(InputError, match=f"'y' {message}"):
+        read_table(path, keep=["y"])
+
+
+@pytest.mark.parametrize("name", ["X", "y", "other"])
+def test_two_arrays_of_one_name_are_refused(tmp_path, name):
+    path = npz(tmp_path / "t.npz", X=np.eye(4), y=np.arange(4), other=np.arange(2))
+    file = io.BytesIO()
+    np.save(file, np.eye(4) if name == "X" else np.arange(4))
+    with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python warns of the second name.
+        archive.writestr(f"{name}.npy", file.getvalue())
+    with pytest.raises(InputError, match=f"2 arrays with the name '{name}'"):
+        read_table(path)
+
+
+def test_a_member_without_suffix_does_not_hide_an_array(tmp_path):
+    path = npz(tmp_path / "t.npz", X=np.eye(4))
+    file = io.BytesIO()
+    np.save(file, np.zeros((9, 9)))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("X", file.getvalue())
+    assert read_table(path).matrix.tolist() == np.eye(4).tolist()
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (np.array([400.5, 401.0]), ("400.5", "401.0")),
+        (np.array([3, 1]), ("3", "1")),
+        (np.array([b"a", b"b"]), ("a", "b")),
+    ],
+)
+def test_feature_names_of_any_plain_type_are_used(tmp_path, names, expected):
+    path = npz(tmp_path / "t.npz", X=np.ones((3, 2)), feature_names=names)
+    assert read_table(path).names == expected
+
+
+@given(st.data())
+def test_arrays_are_read_as_numpy_reads_them(data):
+    shape = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))
+    dtype = data.draw(st.sampled_from([">f8", "<f4", "|i1", ">u2", "<i8"]))
+    values = (np.arange(np.prod(shape)) % 120).reshape(shape).astype(dtype)
+    array = np.asfortranarray(values) if data.draw(st.booleans()) else values
+    single, several = io.BytesIO(), io.BytesIO()
+    np.save(single, array)
+    (np.savez_compressed if data.draw(st.booleans()) else np.savez)(several, X=array)
+    for file in (single, several):
+        assert dense(read_table(io.BytesIO(file.getvalue())).matrix).tolist() == values.tolist()
 
 
 @pytest.mark.parametrize("layout", ["csr", "csc", "coo"])

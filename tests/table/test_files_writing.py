@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import unicodedata
 
 import numpy as np
 import pytest
@@ -79,9 +80,25 @@ def test_numbers_read_back_equal(values, dtype):
 def test_formulas_are_escaped(start):
     name = f"{start}cmd|' /C calc'!A0"
     rows = list(csv.reader(io.StringIO(csv_text([name], [[name], [-1.5]]), newline="")))
-    assert rows == [[f"'{name}"], [f"'{name}"], ["-1.5"]]
+    written = "'" + name.replace("\0", r"\x00")  # a control character is escaped as well
+    assert rows == [[written], [written], ["-1.5"]]
     rows = list(csv.reader(io.StringIO(csv_text([name], [[name]], raw_names=True), newline="")))
     assert rows == [[name], [name]]
+
+
+@given(st.text(st.characters(categories=["Cc", "Lu", "Po"]), min_size=1))
+def test_no_control_characters_are_written(name):
+    """Tabs and line breaks are data, and are quoted."""
+    written = csv_text([name], [[name]])
+    assert not {
+        character
+        for character in written
+        if unicodedata.category(character) == "Cc" and character not in "\t\n\r"
+    }
+    (header,), (cell,) = csv.reader(io.StringIO(written, newline=""))
+    assert header == cell
+    if not any(unicodedata.category(character) == "Cc" for character in name):
+        assert cell.removeprefix("'") == name or name.startswith(("@", "'"))
 
 
 @given(

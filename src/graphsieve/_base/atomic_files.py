@@ -1,4 +1,7 @@
-"""Write files atomically: a file is written completely or not at all."""
+"""Write files atomically: a file is written completely or not at all.
+
+`replace_file` replaces an existing file. `create_file` never does.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ import gzip
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
 from graphsieve._base.errors import InputError, InputTypeError, UsageError
 
+_ESCAPED = re.compile("[\ud800-\udfff\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 _NOT_WRITTEN = (".zst", ".zstd", ".bz2", ".xz", ".zip", ".7z")
 
 
@@ -51,9 +56,14 @@ def check_compression(path: Path) -> None:
 
 
 def json_text(document: Any) -> str:
-    """Return the document as indented JSON. Lone surrogates are written as ``\\u`` escapes."""
+    """Return the document as indented JSON.
+
+    Some characters are written as ``\\u`` escapes, which stand for the same text: lone surrogates,
+    control characters, line separators, and marks that change the direction of the text. Otherwise
+    a name could change what a terminal or an editor shows.
+    """
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
-    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
@@ -62,6 +72,25 @@ def replace_file(path: Path, content: str | bytes) -> None:
     Text is compressed with gzip if the name ends in .gz. The compressed data contains no time
     stamp, so that the same text always gives the same bytes.
     """
+    _write_file(path, content, os.replace, _mode(path))
+
+
+def create_file(path: Path, content: str | bytes) -> None:
+    """Create a file atomically, and raise `FileExistsError` if the name is in use.
+
+    The system decides this at the moment of creation. A file that appeared after an earlier check
+    is therefore never replaced, and of several processes only one succeeds.
+    """
+    _write_file(path, content, _place_exclusively, None)
+
+
+def _write_file(
+    path: Path,
+    content: str | bytes,
+    place: Callable[[Path, Path], object],
+    mode: int | None,
+) -> None:
+    """Write a temporary file in the same folder, and give it its final name with `place`."""
     if path.is_dir():
         raise InputError(f"{path} is a folder; name a file in it.")
     if path.exists() and not path.is_file():  # also through a link, such as /dev/stdout
@@ -72,7 +101,6 @@ def replace_file(path: Path, content: str | bytes) -> None:
             f"the folder {path.parent} does not exist; create it first, or write elsewhere."
         )
     data = _as_named(path, content) if isinstance(content, str) else content
-    mode = _mode(path)
     name = path.parent / f".graphsieve-{token_hex(8)}.part"
     try:
         # A new file gets the default permissions of this process. A replacement gets those of the
@@ -85,10 +113,29 @@ def replace_file(path: Path, content: str | bytes) -> None:
             file.write(data)
         if mode is not None:
             os.chmod(name, mode)
-        os.replace(name, path)
+        place(name, path)
     except BaseException:
         name.unlink(missing_ok=True)
         raise
+
+
+def _place_exclusively(name: Path, path: Path) -> None:
+    """Rename a file, but raise `FileExistsError` if the new name is in use, also by a link."""
+    try:
+        os.link(name, path)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):  # from the file system, or from the operating system
+        # Some file systems have no hard links. An empty file reserves the name there. Every error
+        # that concerns the folder or the disk also occurs here.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        try:
+            os.replace(name, path)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    else:
+        name.unlink()
 
 
 def _as_named(path: Path, text: str) -> bytes:

@@ -10,6 +10,7 @@ import difflib
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from numbers import Integral, Real
 from typing import Any, TypeGuard
 
@@ -19,6 +20,7 @@ from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import Message, Part, message_of, parameter
 
 Rule = Callable[[str, Any], Any]
+MOST_COMPARED = 20_000  # options among which a similar one is sought
 MOST_SHOWN = 80  # maximum number of characters of a value in a message
 
 
@@ -262,7 +264,7 @@ def either(word: str | None, rule: Rule) -> Rule:
 
 def nearest(value: Any, options: Iterable[Any]) -> str:
     """Return a hint such as ``" (did you mean 'fisher'?)"``, or an empty string."""
-    words = [option for option in options if isinstance(option, str)]
+    words = [option for option in islice(options, MOST_COMPARED) if isinstance(option, str)]
     close = difflib.get_close_matches(value, words, n=1) if isinstance(value, str) else []
     return f" (did you mean {close[0]!r}?)" if close else ""
 

@@ -106,6 +106,11 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
             f"{table.name} has no numeric column to rank ({_left_out(table) or 'none is left'})."
         )
     _warn_of_counted_rows(_without(whole, options.exclude))
+    if options.target in table.dates:
+        raise InputError(
+            f"the target {quoted(options.target)} of {table.name} holds dates; convert them to "
+            "numbers or classes explicitly."
+        )
     y = None if options.target is None else table.kept[options.target]
     known = (
         None

@@ -49,8 +49,9 @@ def run(options: argparse.Namespace) -> None:
                 **_asked(options),
             )
     if report is not None:
-        write(report, _page(found, case, options, warned))
-    put(_result(found, case, options, chosen, warned), output, chosen)
+        write(report, _page(found, case, options, warned), force=options.force)
+    text = _result(found, case, options, chosen, warned)
+    put(text, output, chosen, force=options.force)
     for path, what in ((output, "comparison"), (report, "report")):
         if path is not None:
             note(f"{what} written to {path}", quiet=options.quiet)

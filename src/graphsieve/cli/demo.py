@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
         comparison=judged.page_facts(),
         repeat={"command": "graphsieve demo", "python": None},
     )
-    write(report, page(facts))
+    write(report, page(facts), force=options.force)
     note(
         "Next, try your own table: graphsieve rank TABLE.csv --target COLUMN --report report.html",
         quiet=options.quiet,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from graphsieve._base.atomic_files import check_compression, named_file, replace_file
+from graphsieve._base.atomic_files import check_compression, create_file, named_file, replace_file
 from graphsieve._base.errors import InputError
 from graphsieve._base.messages import message_of
 from graphsieve._base.streams import discard
@@ -36,9 +38,8 @@ def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] =
         raise OutputError("standard output is closed; open it, or redirect it to /dev/null.")
     if len({_real(path) for path in paths}) < len(paths):
         raise OutputError(f"{paths[0]} is named for two outputs; name two files.")
-    read = {_real(name) for name in inputs if name != "-"}
     for path in paths:
-        if _real(path) in read:
+        if any(_is_same_file(path, name) for name in inputs):
             raise OutputError(f"{path} is an input and would be overwritten; write elsewhere.")
         try:
             _check_output(path, force=force)
@@ -46,6 +47,20 @@ def check_outputs(paths: Sequence[Path], *, force: bool, inputs: Sequence[str] =
             raise OutputError(
                 f"{path} cannot be written: {error.strerror}; write elsewhere."
             ) from None
+
+
+def _is_same_file(path: Path, name: str) -> bool:
+    """Whether an output is an input, also by another name: a link, a hard link, or a redirection of
+    standard input.
+    """
+    if name != "-" and _real(path) == _real(name):
+        return True
+    try:
+        read = os.fstat(0) if name == "-" else os.stat(name)
+        # Two names of a pipe or a terminal are the same file too, but nothing is overwritten there.
+        return stat.S_ISREG(read.st_mode) and os.path.samestat(read, os.stat(path))
+    except (OSError, ValueError):  # One of the two does not exist, or its name is no valid name.
+        return False
 
 
 def _real(path: str | Path) -> str:
@@ -71,25 +86,45 @@ def _check_output(path: Path, *, force: bool) -> None:
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not a regular file; write elsewhere.")
     if (path.exists() or path.is_symlink()) and not force:
-        raise OutputError(f"{path} exists; add --force to overwrite it, or write elsewhere.")
+        raise OutputError(_exists(path))
 
 
-def write(path: Path, content: str | bytes) -> None:
-    """Write the content as a whole or not at all. A link is replaced; its target is not changed."""
+def _exists(path: Path) -> str:
+    return f"{path} exists; add --force to overwrite it, or write elsewhere."
+
+
+def write(path: Path, content: str | bytes, *, force: bool) -> None:
+    """Write the content as a whole or not at all.
+
+    With `force`, an existing file is replaced. A link is replaced too; its target is not changed.
+    Without it, a file that appeared since `check_outputs` is an error.
+    """
     try:
-        replace_file(path, content)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror}.") from None
+        with write_errors(path):
+            (replace_file if force else create_file)(path, content)
     except InputError as error:
         raise OutputError(message_of(error)) from None
 
 
-def put(text: str, output: Path | None = None, format: str = "table") -> None:
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Report an error of the system as an `OutputError`."""
+    try:
+        yield
+    except FileExistsError:
+        raise OutputError(_exists(path)) from None
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def put(
+    text: str, output: Path | None = None, format: str = "table", *, force: bool = False
+) -> None:
     """Write the result to a file or to standard output."""
     if output is None:
         show(text, format)
     else:
-        write(output, text)
+        write(output, text, force=force)
 
 
 def _json_in_ascii(text: str) -> str:

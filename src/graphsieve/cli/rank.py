@@ -59,8 +59,9 @@ def run(options: argparse.Namespace) -> None:
             repeat=reproduction_code(options, case, settings),
         )
         facts["done"]["warnings"] = warned
-        write(report, page(facts))
-    put(_result(ranking, case, options, chosen, warned), output, chosen)
+        write(report, page(facts), force=options.force)
+    text = _result(ranking, case, options, chosen, warned)
+    put(text, output, chosen, force=options.force)
     for path, what in ((output, "ranking"), (report, "report")):
         if path is not None:
             note(f"{what} written to {path}", quiet=options.quiet)

@@ -41,12 +41,12 @@ def run(options: argparse.Namespace) -> None:
     seed = f" --seed {found[0]['seed']}" if found[0]["seed"] else ""
     command = f"graphsieve reproduce {options.paper} --{found[0]['depth']}{seed}"
     if page is not None:
-        write(page, as_page(found, command=command))
+        write(page, as_page(found, command=command), force=options.force)
     if options.markdown is not None:
         wanted = _markdown_names(options.paper)
         for name, content in as_markdown(found, command=command).items():
             if name in wanted:
-                write(Path(options.markdown) / name, content)
+                write(Path(options.markdown) / name, content, force=options.force)
     show(
         json.dumps({"schema": SCHEMA, "papers": found}, allow_nan=False) + "\n"
         if options.json

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve.cli.case import read_case
 from graphsieve.cli.notes import note, shown_warnings
-from graphsieve.cli.outputs import OutputError, check_outputs, output_file, show
+from graphsieve.cli.outputs import check_outputs, output_file, show, write_errors
 from graphsieve.cli.rank import rank_settings, ranked
 from graphsieve.report.wording import recall_text
 from graphsieve.table.files.writing import (
     WRITABLE,
     check_writable_format,
+    has_control_characters,
     is_like_a_formula,
     output_columns,
     table_text,
@@ -57,14 +59,22 @@ def run(options: argparse.Namespace) -> None:
     if output is None:
         show(table_text(columns, raw_names=options.raw_names), "csv")
     else:
-        _write(output, columns, raw_names=options.raw_names, types=case.table.types)
+        with write_errors(output):
+            write_table(
+                output,
+                columns,
+                raw_names=options.raw_names,
+                types=case.table.types,
+                overwrite=options.force,
+            )
     best = ranking.best(len(chosen))
     more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
     note(
         f"{len(best)} of {len(ranking)} columns selected: {', '.join(best[:NAMES_SHOWN])}{more}",
         quiet=options.quiet,
     )
-    n_changed = 0 if options.raw_names or _is_binary(output) else _n_like_formulas(columns)
+    may_change = not options.raw_names and not _is_binary(output)
+    n_changed = _n_texts(columns, is_like_a_formula) if may_change else 0
     if n_changed:
         what = (
             "cell that looks like a formula starts"
@@ -72,6 +82,13 @@ def run(options: argparse.Namespace) -> None:
             else "cells that look like formulas start"
         )
         note(f"{n_changed:,} {what} with ' now; --raw-names keeps them", quiet=options.quiet)
+    n_escaped = _n_texts(columns, has_control_characters) if may_change else 0
+    if n_escaped:
+        note(
+            f"{n_escaped:,} {'cell' if n_escaped == 1 else 'cells'} with control characters "
+            f"{'has' if n_escaped == 1 else 'have'} escapes now; --raw-names keeps them",
+            quiet=options.quiet,
+        )
     if (found := recall_text(ranking.facts())) is not None:
         note(found, quiet=options.quiet)
     if output is not None:
@@ -82,18 +99,7 @@ def _is_binary(output: Path | None) -> bool:
     return output is not None and not WRITABLE[check_writable_format(output)]
 
 
-def _n_like_formulas(columns: dict[str, Any]) -> int:
-    """Return the number of names and cells that are escaped, so that no spreadsheet runs them."""
+def _n_texts(columns: dict[str, Any], is_such: Callable[[Any], bool]) -> int:
+    """Return the number of names and cells for which `is_such` holds."""
     texts = [values for values in columns.values() if values.dtype.kind == "O"]
-    return sum(map(is_like_a_formula, columns)) + sum(
-        is_like_a_formula(value) for values in texts for value in values
-    )
-
-
-def _write(
-    output: Path, columns: dict[str, Any], *, raw_names: bool, types: dict[str, Any]
-) -> None:
-    try:
-        write_table(output, columns, raw_names=raw_names, types=types)
-    except OSError as error:
-        raise OutputError(f"{output} cannot be written: {error.strerror}.") from None
+    return sum(map(is_such, columns)) + sum(is_such(value) for values in texts for value in values)

@@ -1,10 +1,15 @@
-"""Checks of whether the columns of an Arrow schema can serve as features."""
+"""Columns of Arrow tables: whether they can serve as features, and their numbers."""
 
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT_DIGITS = 15  # A decimal with so many digits is the shortest one for its float64.
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 
@@ -44,3 +49,35 @@ def is_plain(kind: Any, pa: Any) -> bool:
         or types.is_boolean(kind)
         or types.is_null(kind)
     )
+
+
+def numbers(column: Any, pa: Any) -> NDArray[Any]:
+    """Return the column as an array of floats, with NaN for missing values.
+
+    Arrow converts a decimal to a float with an error of one digit. Its text is converted exactly, so
+    that the number is the same as from a text file.
+    """
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string()).cast(pa.float64())
+    elif not pa.types.is_floating(column.type):
+        column = column.cast(pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def has_rounded_decimals(column: Any, pa: Any) -> bool:
+    """Whether the column holds decimals with more digits than float64 has."""
+    kind = column.type
+    if not pa.types.is_decimal(kind) or kind.precision <= EXACT_DIGITS:
+        return False
+    return any(is_rounded_decimal(value) for value in column.to_pylist() if value is not None)
+
+
+def is_rounded_decimal(value: Decimal) -> bool:
+    """Whether a decimal differs from its float64, both exactly and in the shortest notation.
+
+    The float64 of 0.1 is not 0.1, but is written so. It has lost nothing that a reader can see.
+    """
+    if not value.is_finite() or len(value.as_tuple().digits) <= EXACT_DIGITS:
+        return False
+    nearest = float(value)
+    return value not in (Decimal(nearest), Decimal(repr(nearest)))

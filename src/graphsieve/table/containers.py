@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time, timedelta
+from decimal import Decimal
 from numbers import Integral
 from typing import Any
 
@@ -21,6 +22,7 @@ from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.messages import numbered, parameter
 from graphsieve._base.parameters import one_line
 from graphsieve._base.threads import available_threads, in_threads
+from graphsieve.table.arrow_columns import is_rounded_decimal
 from graphsieve.table.sparse_checks import refuse_unsound
 
 LARGEST_EXACT_INTEGER = 2**53
@@ -318,6 +320,8 @@ def _warn_of_large_integers(
 
 
 def _is_rounded(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return is_rounded_decimal(value)
     return isinstance(value, Integral) and abs(int(value)) > LARGEST_EXACT_INTEGER
 
 
@@ -328,7 +332,8 @@ def warn_of_rounded(columns: Sequence[int] | NDArray[Any], names: tuple[str, ...
         warn(
             "precision lost in ",
             where,
-            f": integers beyond 2**53 are rounded ({len(columns)} such columns).",
+            ": integers beyond 2**53 and decimals of more than 15 digits are rounded "
+            f"({len(columns)} such columns).",
         )
 
 
@@ -424,6 +429,16 @@ def _read_polars(X: Any) -> NDArray[Any]:
     array, names = X.to_numpy(), tuple(X.columns)
     if array.dtype.kind == "f" and any(dtype.is_integer() for dtype in X.schema.values()):
         _warn_of_large_integers(array, names, X.to_series)
+    if array.dtype.kind == "f":
+        warn_of_rounded(
+            [
+                j
+                for j, dtype in enumerate(X.schema.values())
+                if dtype.is_decimal()
+                and any(map(is_rounded_decimal, X.to_series(j).drop_nulls().to_list()))
+            ],
+            names,
+        )
     return _as_numbers(array, names)
 
 

@@ -12,7 +12,14 @@ from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import quoted
-from graphsieve.table.arrow_columns import is_pandas_index, is_plain, is_text, why_no_numbers
+from graphsieve.table.arrow_columns import (
+    has_rounded_decimals,
+    is_pandas_index,
+    is_plain,
+    is_text,
+    numbers,
+    why_no_numbers,
+)
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 from graphsieve.table.files.opening import ByteSource, damage_reported
 from graphsieve.table.files.table_file import (
@@ -52,7 +59,7 @@ def read_arrow(
         for batch in batches:
             gathered.add(batch)
     check_rows(source.name, gathered.n_rows)
-    warn_of_rounded([name for name in gathered.numeric if name in gathered.rounded])
+    warn_of_rounded([name for name in gathered.names if name in gathered.rounded])
     return without_empty_columns(gathered.table(format))
 
 
@@ -60,8 +67,8 @@ def _parquet(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Ite
     file = importlib.import_module("pyarrow.parquet").ParquetFile(source.seekable_file())
     schema = file.schema_arrow
     wanted = _wanted(source.name, schema, keep, pa)
-    # A compressed file of a few bytes can hold a billion equal values.
-    source.check_size(file.metadata.num_rows * max(1, len(wanted)) * 8)
+    # A file of a few bytes can hold a billion equal values.
+    source.check_declared(file.metadata.num_rows * max(1, len(wanted)) * 8)
     return schema, file.iter_batches(
         batch_size=ROWS_AT_ONCE, columns=[schema.names[at] for at in wanted]
     )
@@ -83,8 +90,12 @@ def _ipc(source: ByteSource, keep: Sequence[str], pa: Any) -> tuple[Any, Iterabl
 
 def _checked(source: ByteSource, batches: Iterable[Any]) -> Iterator[Any]:
     """Yield the batches after validating them, because Arrow trusts the offsets in a file."""
-    total = 0
+    total = n_rows = 0
     for batch in batches:
+        # A column of nulls takes no bytes, whatever its length. This also holds for a batch without
+        # columns.
+        n_rows += batch.num_rows
+        source.check_declared(n_rows * max(1, batch.num_columns) * 8)
         # Validation must come first, because computing `nbytes` already follows the offsets.
         batch.validate(full=True)
         total += batch.nbytes
@@ -110,6 +121,7 @@ class _Gathered:
         self, name: str, schema: Any, keep: Sequence[str], missing: frozenset[str], pa: Any
     ) -> None:
         self.n_rows = 0
+        self.names = list(schema.names)
         self.rounded: set[str] = set()
         self._name, self._schema, self._missing, self._pa = name, schema, missing, pa
         self._kept: dict[str, list[Any]] = {name: [] for name in keep}
@@ -127,11 +139,18 @@ class _Gathered:
         columns = dict(zip(batch.schema.names, batch.columns, strict=True))
         chunk = np.empty((batch.num_rows, len(self.numeric)))
         for at, name in enumerate(self.numeric):
-            chunk[:, at] = _numbers(columns[name], self._pa)
-            if _is_rounded(columns[name], chunk[:, at], self._pa):
+            chunk[:, at] = numbers(columns[name], self._pa)
+            if name not in self.rounded and _is_rounded(columns[name], chunk[:, at], self._pa):
                 self.rounded.add(name)
         self._chunks.append(chunk)
         for name, values in self._kept.items():
+            kind = columns[name].type
+            if (
+                name not in self.rounded
+                and has_rounded_decimals(columns[name], self._pa)
+                and kind.scale > 0  # Others become Python's integers, which are exact.
+            ):
+                self.rounded.add(name)
             values.extend(_kept(self._name, name, columns[name], self._missing, self._pa))
         self.n_rows += batch.num_rows
 
@@ -156,6 +175,9 @@ class _Gathered:
             left_out=self._left_out,
             positions=np.arange(self.n_rows),
             notes=(*notes, *boolean_note(booleans)),
+            dates=frozenset(
+                name for name in self._kept if _is_temporal(self._schema.field(name).type, self._pa)
+            ),
             types={
                 field.name: field.type
                 for field in self._schema
@@ -175,11 +197,9 @@ def _stacked(chunks: list[Floats], n_rows: int, n_columns: int) -> Floats:
     return result
 
 
-def _numbers(column: Any, pa: Any) -> Floats:
-    """Return the column as float64, with NaN for missing values."""
-    return np.asarray(
-        column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64
-    )
+def _is_temporal(kind: Any, pa: Any) -> bool:
+    value = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_temporal(value))
 
 
 def _is_whole(kind: Any, pa: Any) -> bool:
@@ -211,7 +231,7 @@ def _is_restored_on_writing(kind: Any, pa: Any) -> bool:
 
 def _is_rounded(column: Any, values: Floats, pa: Any) -> bool:
     if not pa.types.is_integer(column.type) or column.type.bit_width < 64:
-        return False
+        return has_rounded_decimals(column, pa)
     large = np.flatnonzero(np.abs(values) >= LARGEST_EXACT_INTEGER)
     return any(column[int(at)].as_py() != int(values[at]) for at in large)
 

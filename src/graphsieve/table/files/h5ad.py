@@ -35,7 +35,7 @@ def read_h5ad(
                 f"{source.name} has no {' and no '.join(absent)}; expected an AnnData file with X, "
                 "obs and var."
             )
-        source.check_size(sum(_size(source.name, file, part, h5py) for part in PARTS))
+        source.check_declared(sum(_size(source.name, file, part, h5py) for part in PARTS))
         # Other parts are not read, because layers, embeddings and graphs may be far larger.
         X, obs, var = (anndata.read_elem(file[part]) for part in PARTS)
         matrix = _matrix(source.name, X)

@@ -17,7 +17,7 @@ from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import quoted
 from graphsieve._base.warning_filters import warnings_raised
 from graphsieve.table.files.npz import assembled, checked_matrix, numbered
-from graphsieve.table.files.opening import AT_ONCE, NAME, ByteSource, damage_reported
+from graphsieve.table.files.opening import AT_ONCE, ByteSource, damage_reported, table_bytes
 from graphsieve.table.files.table_file import TableFile, counted
 
 # Integers are not read as floats. A float would round integers beyond 2**53, and later checks could
@@ -45,21 +45,20 @@ class _Layout(NamedTuple):
 def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
     """Read the table in a Matrix Market file. Its rows are the samples."""
     with damage_reported(source.name, "MTX"):
+        source.check_whole_size()
         text = io.TextIOWrapper(io.BufferedReader(source, AT_ONCE), encoding="utf-8")
         layout = _layout(source.name, text)
         width = 3 if layout.is_sparse else 1
-        source.check_size(
-            8 * (layout.n_rows + layout.n_columns + width * layout.n_entries)
-            + NAME * layout.n_columns
-        )
-        # `max_rows` is one more than expected, so that surplus entries are detected. Older versions
-        # of numpy only warn when they truncate 2.7 to 2, so this warning is turned into an error.
+        n_bytes = table_bytes(layout.n_rows, layout.n_columns)
+        source.check_size(n_bytes + 8 * width * layout.n_entries)
+        # The declared number of entries is not passed as `max_rows`, because numpy would reserve
+        # memory for it. Older versions of numpy only warn when they truncate 2.7 to 2, so this
+        # warning is turned into an error.
         with warnings_raised(r"loadtxt\(\): Parsing an integer", DeprecationWarning):
             entries = np.loadtxt(
                 text,
                 comments="%",
                 ndmin=2,
-                max_rows=layout.n_entries + 1,
                 dtype=FIELDS[layout.field],
             )
         if entries.shape != (layout.n_entries, width) and (layout.n_entries or entries.size):
@@ -67,6 +66,7 @@ def read_mtx(source: ByteSource, keep: Sequence[str]) -> TableFile:
                 f"{source.name} has {_found(entries, layout, width)} where its header says "
                 f"{layout.n_entries:,}; get it again."
             )
+        source.check_declared(n_bytes)
         matrix = (
             _sparse(source.name, layout, entries) if layout.is_sparse else _dense(layout, entries)
         )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from graphsieve._base.array_types import Booleans
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.parameters import nearest, quoted
-from graphsieve.table.files.opening import NAME, ByteSource, damage_reported
+from graphsieve.table.files.opening import AT_ONCE, ByteSource, damage_reported, table_bytes
 from graphsieve.table.files.table_file import (
     MISSING,
     TableFile,
@@ -46,9 +47,10 @@ SPARSE_KEYS = {
 
 @dataclass(frozen=True)
 class Header:
-    """Shape and dtype of an array in a file, available before the array is read."""
+    """Shape, order and dtype of an array in a file, available before the array is read."""
 
     shape: tuple[int, ...]
+    is_fortran: bool
     dtype: np.dtype[Any]
 
     @property
@@ -63,12 +65,15 @@ def read_npz(
     """Read the table in an NPZ archive."""
     with damage_reported(source.name, "NPZ"):
         file = source.seekable_file()
-        headers = npz_headers(file)
-        file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
+        with zipfile.ZipFile(file) as archive:
+            members = _members(source.name, archive)
+            headers = {
+                name: _member_header(source.name, archive, info) for name, info in members.items()
+            }
 
             def array(name: str) -> NDArray[Any]:
-                return _array(source, name, headers[name], lambda: archive[name])
+                with archive.open(members[name]) as member:
+                    return _array(source, quoted(name), member)
 
             chosen = _chosen(source.name, headers, key)
             matrix = _sparse(source, headers, array) if chosen is None else array(chosen)
@@ -79,13 +84,17 @@ def read_npz(
             )
             matrix = checked_matrix(source.name, matrix)
             n_rows, n_columns = matrix.shape
+            source.check_declared(table_bytes(n_rows, n_columns))
             names_key = _names_key(source.name, headers, n_columns)
             names = (
                 numbered(n_columns)
                 if names_key is None
-                else tuple(map(str, _texts(source.name, array(names_key))))
+                else tuple(_texts(source.name, array(names_key)))
             )
             rest = [name for name in headers if name not in used and name != names_key]
+            for name in keep:
+                if name in rest and name not in names:
+                    _check_is_column(source.name, name, headers[name], n_rows)
             further = {
                 name: array(name).reshape(-1) for name in rest if _is_column(headers[name], n_rows)
             }
@@ -104,25 +113,35 @@ def read_npy(source: ByteSource, keep: Sequence[str]) -> TableFile:
     """Read the table in an NPY file, which holds only a matrix."""
     with damage_reported(source.name, "NPY"):
         file = source.seekable_file()
-        header = _header(file)
-
-        def load() -> Any:
-            file.seek(0)
-            return np.load(file, allow_pickle=False)
-
-        matrix = checked_matrix(source.name, _array(source, "the array", header, load))
+        matrix = checked_matrix(source.name, _array(source, "the array", file))
+        source.check_declared(table_bytes(*matrix.shape))
     return assembled(source.name, "npz", matrix, numbered(matrix.shape[1]), keep)
 
 
-def npz_headers(file: Any) -> dict[str, Header]:
-    """Return the headers of the arrays in an archive by key, without reading the arrays."""
-    with zipfile.ZipFile(file) as archive:
-        headers = {}
-        for info in archive.infolist():
-            if info.filename.endswith(".npy"):
-                with archive.open(info) as member:
-                    headers[info.filename.removesuffix(".npy")] = _header(member)
-    return headers
+def _members(name: str, archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+    """Return the arrays of an archive by key, and refuse an archive with two arrays of a key."""
+    arrays = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    members = {info.filename.removesuffix(".npy"): info for info in arrays}
+    if len(members) < len(arrays):
+        times = Counter(info.filename.removesuffix(".npy") for info in arrays)
+        key, n_times = next((key, number) for key, number in times.items() if number > 1)
+        raise InputError(
+            f"{name} holds {n_times} arrays with the name {quoted(key)}; save each array once, "
+            "under a name of its own."
+        )
+    return members
+
+
+def _member_header(name: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Header:
+    # Python decompresses all of a bzip2 or LZMA member at once, however large it is. numpy writes
+    # neither of the two.
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputError(
+            f"{name} holds {quoted(info.filename)} in a compression that numpy does not write; "
+            "save it with np.savez_compressed."
+        )
+    with archive.open(info) as member:
+        return _header(member)
 
 
 def assembled(
@@ -179,6 +198,9 @@ def assembled(
         },
         positions=np.arange(matrix.shape[0]),
         row_names=row_names,
+        dates=frozenset(
+            column for column in keep if column in further and further[column].dtype.kind in "Mm"
+        ),
         notes=(
             *notes,
             *(
@@ -279,18 +301,41 @@ def _header(file: Any) -> Header:
         if version == (1, 0)
         else np.lib.format.read_array_header_2_0
     )
-    shape, _, dtype = read(file)
-    return Header(shape, dtype)
+    header = Header(*read(file))
+    if any(length < 0 for length in header.shape):
+        raise ValueError(f"an array has the shape {header.shape}")
+    return header
 
 
-def _array(source: ByteSource, name: str, header: Header, load: Callable[[], Any]) -> NDArray[Any]:
+def _array(source: ByteSource, name: str, file: Any) -> NDArray[Any]:
+    """Read an array.
+
+    Memory grows with the bytes that are read. `np.load` would reserve the declared size first.
+    """
+    header = _header(file)
     if header.dtype.hasobject:
-        raise InputError(
-            f"{source.name}: {name} holds Python objects, which are never loaded; save numbers or "
-            "text with a plain dtype."
-        )
+        raise InputError(_object_message(source.name, name))
     source.check_size(header.n_bytes)
-    return np.asarray(load())
+    if not header.n_bytes:
+        if math.prod(header.shape):  # of values without bytes, of which there could be billions
+            raise ValueError(f"values of type {header.dtype} hold nothing")
+        return np.empty(header.shape, dtype=header.dtype)
+    data = bytearray()
+    while len(data) < header.n_bytes and (
+        part := file.read(min(AT_ONCE, header.n_bytes - len(data)))
+    ):
+        data += part
+    if len(data) < header.n_bytes:
+        raise ValueError(f"{header.n_bytes:,} bytes are declared, but there are {len(data):,}")
+    order: Literal["F", "C"] = "F" if header.is_fortran else "C"
+    return np.frombuffer(data, dtype=header.dtype).reshape(header.shape, order=order)
+
+
+def _object_message(table: str, name: str) -> str:
+    return (
+        f"{table}: {name} holds Python objects, which are never loaded; save numbers or text with "
+        "a plain dtype, for example with astype(str)."
+    )
 
 
 def _chosen(name: str, headers: Mapping[str, Header], key: str | None) -> str | None:
@@ -354,7 +399,9 @@ def _sparse(
         raise InputError(
             f"{source.name} holds a {len(shape)}-D sparse array; expected 2-D, samples × features."
         )
-    source.check_size(8 * sum(shape) + NAME * shape[1])
+    if min(shape) < 0:
+        raise ValueError(f"the sparse matrix has the shape {shape}")
+    source.check_declared(table_bytes(*shape))
     data, first, second = (array(part) for part in SPARSE_KEYS[layout])
     if layout == "coo":
         return sp.csr_array(sp.coo_array((data, (first, second)), shape=shape))
@@ -364,16 +411,25 @@ def _sparse(
 
 
 def _names_key(name: str, headers: Mapping[str, Header], n_columns: int) -> str | None:
+    """Return the key of the column names, or None if there are none.
+
+    An array of the right length with such a key is used or refused. The array ``feature_names`` is
+    refused if it has another length.
+    """
     for key in NAME_KEYS:
         header = headers.get(key)
-        if header is None or header.dtype.kind not in "US" or len(header.shape) != 1:
+        if header is None:
             continue
         if header.shape == (n_columns,):
-            return key
-        if key == "feature_names":
+            if header.dtype.hasobject:
+                raise InputError(_object_message(name, quoted(key)))
+            if header.dtype.kind in "US" or key == "feature_names":
+                return key
+        elif key == "feature_names":
+            n_names = " × ".join(map(str, header.shape)) or "a single value as"
             raise InputError(
-                f"{name} has {n_columns} columns and {header.shape[0]} feature_names; expected "
-                "equal numbers."
+                f"{name} has {n_columns} columns and {n_names} feature_names; expected equal "
+                "numbers."
             )
     return None
 
@@ -386,7 +442,26 @@ def _is_column(header: Header, n_rows: int) -> bool:
     )
 
 
+def _check_is_column(table: str, name: str, header: Header, n_rows: int) -> None:
+    """Raise an error if an array that exists cannot be used as a column."""
+    if header.dtype.hasobject:
+        raise InputError(_object_message(table, quoted(name)))
+    if not _is_column(header, n_rows):
+        what = (
+            f"records of type {header.dtype}"
+            if header.dtype.kind == "V"
+            else f"the shape {header.shape}"
+        )
+        raise InputError(
+            f"{table}: the array {quoted(name)} has {what}; expected one value for each of the "
+            f"{n_rows:,} rows."
+        )
+
+
 def _texts(name: str, values: NDArray[Any]) -> list[str]:
+    """Return the values as text. Numbers are written as Python writes them."""
+    if values.dtype.kind not in "US":
+        return [str(value) for value in values.tolist()]
     if values.dtype.kind == "S":
         return [value.decode("utf-8", errors="backslashreplace") for value in values.tolist()]
     # numpy accepts any four bytes as a character, but Python fails for invalid code points.

@@ -13,10 +13,10 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from graphsieve._base.errors import InputError, InputTypeError, UsageError
 from graphsieve._base.optional import needed
@@ -27,6 +27,12 @@ from graphsieve._base.warning_filters import warnings_ignored
 HEAD = 2**16  # bytes that are used to detect the format
 AT_ONCE = 2**18  # bytes per read
 NAME = 100  # bytes of memory for a generated column name
+# Without --max-bytes, a file may declare a table of this size plus this multiple of its bytes. The
+# constant allows 2**20 columns without entries, which is the usual number of hashed features. The
+# multiple is more than tables of real data reach by compression, and close to the limit of gzip.
+FREE = 2**27  # bytes
+PER_BYTE = 1000
+MOST_GZIP_RATIO = 1032  # decompressed bytes per compressed byte
 ZSTD_AT_ONCE = 2**9  # compressed bytes; a block of a few bytes can decompress to 128 kB
 
 # Some of these errors do not exist on every system.
@@ -35,16 +41,46 @@ _DISK = {getattr(errno, name) for name in ("EIO", "ESTALE", "EREMOTEIO") if hasa
 Source = str | os.PathLike[str] | IO[bytes]
 
 
-class ByteSource(io.RawIOBase):
-    """The decompressed bytes of the table. `head` holds the first bytes."""
+class Limit(NamedTuple):
+    """The largest number of bytes, and whether the user has given it."""
 
-    def __init__(self, name: str, stream: Any, most: int, seekable: Any = None) -> None:
+    most: int
+    is_given: bool
+
+
+class ByteSource(io.RawIOBase):
+    """The decompressed bytes of the table. `head` holds the first bytes.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file for messages.
+    stream : binary stream
+        The bytes.
+    limit : Limit
+        The limit of the number of bytes.
+    seekable : binary file or None
+        The file, if the bytes are those of a file on disk.
+    check_unpacked : callable or None
+        Raises an error if the bytes exceed the limit. It is given for compressed bytes, because
+        their number is otherwise known only at the end.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stream: Any,
+        limit: Limit,
+        seekable: Any = None,
+        check_unpacked: Callable[[], None] | None = None,
+    ) -> None:
         super().__init__()
         self.name = name
         self.offset = 0  # bytes returned so far
         self._stream = stream
-        self._most = most
+        self._limit = limit
         self._file = seekable
+        self._check_unpacked = check_unpacked
         self._read = 0  # bytes read from the stream, including the head
         self.head = _read_fully(self._guarded, HEAD)
         self._ahead = memoryview(self.head)
@@ -67,10 +103,35 @@ class ByteSource(io.RawIOBase):
 
     def check_size(self, n_bytes: int) -> None:
         """Raise an error if this number of bytes exceeds the limit."""
-        if n_bytes > self._most:
+        if n_bytes > self._limit.most:
             raise InputError(
-                f"{self.name} holds more than {self._most:,} bytes once it is decompressed; "
+                f"{self.name} holds more than {self._limit.most:,} bytes once it is decompressed; "
                 "raise --max-bytes if this size is correct."
+            )
+
+    def check_whole_size(self) -> None:
+        """Raise an error if all bytes together exceed the limit, before any of them is parsed.
+
+        Parsing takes a hundred times longer than decompression. Only the end of a stream that is
+        not compressed remains unknown, and there the cost is in proportion to the bytes read.
+        """
+        if self._check_unpacked is not None:
+            self._check_unpacked()
+        elif self._file is not None:
+            self.check_size(_size_of(self._file))
+
+    def check_declared(self, n_bytes: int) -> None:
+        """Raise an error if a file declares more than it can hold.
+
+        A file of a few bytes can declare a table of any size. The memory and time for it must not
+        depend on what is declared, but on what was read, unless --max-bytes allows the size.
+        """
+        self.check_size(n_bytes)
+        n_held = self._read if self._file is None else _size_of(self._file)
+        if not self._limit.is_given and n_bytes > FREE + PER_BYTE * n_held:
+            raise InputError(
+                f"{self.name} declares a table of {n_bytes:,} bytes, but holds only {n_held:,} "
+                "bytes; get it again, or set --max-bytes if this size is correct."
             )
 
     def seekable_file(self) -> Any:
@@ -163,6 +224,11 @@ class _ZstdFrames:
         return True
 
 
+def table_bytes(n_rows: int, n_columns: int) -> int:
+    """Return the memory for the names and positions of a table, without its values."""
+    return 8 * (n_rows + n_columns) + NAME * n_columns
+
+
 def name_of(source: Source) -> str:
     """Return the base name of the source, with unprintable characters replaced."""
     if isinstance(source, str) and source == "-":
@@ -192,18 +258,19 @@ def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> I
         either(None, count(0))("max_bytes", max_bytes),
         either(None, boolean())("progress", progress),
     )
-    name, most = name_of(source), default_max_bytes() if max_bytes is None else max_bytes
+    name = name_of(source)
+    limit = Limit(default_max_bytes() if max_bytes is None else max_bytes, max_bytes is not None)
     with Progress(f"reading {name}", progress) as report:
         if isinstance(source, str) and source == "-":
             if sys.stdin is None:
                 raise UsageError("there is no standard input; name a file.")
-            yield _bytes_of(name, _Counted(sys.stdin.buffer, None, report), most)
+            yield _bytes_of(name, _Counted(sys.stdin.buffer, None, report), limit)
         elif isinstance(source, str | os.PathLike):
             with _file(source, name) as file:
                 before = os.fstat(file.fileno())
                 regular = stat.S_ISREG(before.st_mode)
                 counted = _Counted(file, before.st_size if regular else None, report)
-                yield _bytes_of(name, counted, most, file if regular else None)
+                yield _bytes_of(name, counted, limit, file if regular else None)
                 after = os.fstat(file.fileno())
                 if regular and (before.st_size, before.st_mtime_ns) != (
                     after.st_size,
@@ -213,7 +280,7 @@ def opened(source: Source, *, max_bytes: int | None, progress: bool | None) -> I
                         f"{name} changed while it was read; read it again once it is complete."
                     )
         elif hasattr(source, "read"):
-            yield _bytes_of(name, _Counted(source, None, report), most)
+            yield _bytes_of(name, _Counted(source, None, report), limit)
         else:
             raise InputTypeError(
                 f"the table is given as a {type(source).__name__}; expected a path, '-' or a "
@@ -282,14 +349,33 @@ def _suggestion(source: str | os.PathLike[str]) -> str:
         return "; its folder does not exist either"
 
 
-def _bytes_of(name: str, stream: Any, most: int, file: Any = None) -> ByteSource:
+def _bytes_of(name: str, stream: Any, limit: Limit, file: Any = None) -> ByteSource:
     """Return the bytes of the stream, decompressed if they start like a compressed file."""
-    plain = ByteSource(name, stream, most, file)
-    if plain.head.startswith(b"\x1f\x8b"):
-        return ByteSource(name, gzip.GzipFile(fileobj=io.BufferedReader(plain, AT_ONCE)), most)
-    if plain.head.startswith(b"\x28\xb5\x2f\xfd"):
-        return ByteSource(name, _zstd(name, plain), most)
-    return plain
+    plain = ByteSource(name, stream, limit, file)
+    is_gzip = plain.head.startswith(b"\x1f\x8b")
+    if not is_gzip and not plain.head.startswith(b"\x28\xb5\x2f\xfd"):
+        return plain
+    unpacked = _gzip if is_gzip else _zstd
+    # A stream is kept in memory while it is compressed, so that it can be read twice as well.
+    packed = plain.seekable_file() if file is None else file
+    source = ByteSource(name, packed, limit) if file is None else plain
+
+    def check_unpacked() -> None:
+        if is_gzip and MOST_GZIP_RATIO * _size_of(packed) <= limit.most:
+            return
+        at = packed.tell()
+        packed.seek(0)
+        whole = ByteSource(name, unpacked(name, ByteSource(name, packed, limit)), limit)
+        buffer = bytearray(AT_ONCE)
+        while whole.readinto(buffer):
+            pass
+        packed.seek(at)
+
+    return ByteSource(name, unpacked(name, source), limit, check_unpacked=check_unpacked)
+
+
+def _gzip(name: str, stream: Any) -> Any:
+    return gzip.GzipFile(fileobj=io.BufferedReader(stream, AT_ONCE))
 
 
 def _zstd(name: str, stream: Any) -> Any:
@@ -301,6 +387,14 @@ def _zstd(name: str, stream: Any) -> Any:
         "it first.",
     )
     return _ZstdFrames(name, stream, package)
+
+
+def _size_of(file: Any) -> int:
+    """Return the number of bytes of a seekable file."""
+    at = file.tell()
+    size = int(file.seek(0, io.SEEK_END))
+    file.seek(at)
+    return size
 
 
 def _read_fully(read: Any, size: int) -> bytes:

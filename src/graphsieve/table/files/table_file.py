@@ -59,6 +59,9 @@ class TableFile:
     types : dict
         Arrow types of the booleans, integers, float32 numbers, dates and categories in a Parquet or
         Feather file. `write_table` uses them to write the same types.
+    dates : frozenset of str
+        The separate columns that the file stores as dates, times or durations. Their values in
+        `kept` are text.
     """
 
     name: str
@@ -73,6 +76,7 @@ class TableFile:
     row_names: NDArray[np.object_] | None = None
     notes: tuple[str, ...] = ()
     types: dict[str, Any] = field(default_factory=dict)
+    dates: frozenset[str] = frozenset()
 
     def row_label(self, i: int) -> str:
         """Return the position of row i in the file.
@@ -180,11 +184,11 @@ def check_rows(name: str, n_rows: int) -> None:
 
 
 def warn_of_rounded(rounded: Sequence[str]) -> None:
-    """Warn about columns with integers that float64 does not represent exactly."""
+    """Warn about columns with numbers that float64 does not represent exactly."""
     if rounded:
         warn(
-            f"precision lost in column {quoted(rounded[0])}: integers beyond 2**53 are rounded "
-            f"({len(rounded)} such columns)."
+            f"precision lost in column {quoted(rounded[0])}: integers beyond 2**53 and decimals of "
+            f"more than 15 digits are rounded ({len(rounded)} such columns)."
         )
 
 

@@ -91,6 +91,7 @@ def read_text(
     """
     check_text_options(options)
     _check_is_text(source, options.encoding)
+    source.check_whole_size()
     lines = Lines(source, options.encoding, options.comment)
     with _long_cells.held():
         try:

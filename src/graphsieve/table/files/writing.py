@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve._base.atomic_files import named_file, replace_file
+from graphsieve._base.atomic_files import create_file, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, UsageError
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import as_text, must_be, one_line, quoted, texts
@@ -30,6 +31,8 @@ WRITABLE = {
     ".feather": "",
 }
 # A spreadsheet interprets a cell with such a beginning as a formula (OWASP ASVS 1.2.10).
+# A terminal executes the sequences that such a character begins. Tabs and line breaks are data.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\0")
 
 
@@ -76,6 +79,7 @@ def write_table(
     *,
     raw_names: bool = False,
     types: Mapping[str, Any] | None = None,
+    overwrite: bool = True,
 ) -> None:
     """Write a table to a file, in the format that the suffix indicates.
 
@@ -88,12 +92,15 @@ def write_table(
         Columns with one value per row: numbers or text. None and NaN are missing values. Numbers
         are written as integers if the array has an integer type.
     raw_names : bool
-        Whether names and texts that a spreadsheet would interpret as formulas are not changed.
+        Whether names and texts that a spreadsheet or a terminal would execute are not changed.
         Parquet and Feather files never change them.
     types : mapping of str to Arrow type, or None
         Types of these columns in Parquet and Feather files. A type is ignored if it would change a
         value. See `TableFile`.
+    overwrite : bool
+        Whether an existing file is replaced. Otherwise it raises `FileExistsError`.
     """
+    write = replace_file if overwrite else create_file
     file = named_file(path)
     suffix = check_writable_format(file)
     separator = WRITABLE[suffix]
@@ -113,9 +120,9 @@ def write_table(
             raise InputTypeError(
                 f"{suffix} files cannot hold these values ({one_line(str(error))}); write .csv."
             ) from None
-        replace_file(file, content)
+        write(file, content)
         return
-    replace_file(file, table_text(columns, separator, raw_names))
+    write(file, table_text(columns, separator, raw_names))
 
 
 def _check_columns(columns: Any) -> None:
@@ -146,6 +153,17 @@ def is_like_a_formula(value: Any) -> bool:
     return isinstance(value, str) and value.startswith(_FORMULA)
 
 
+def has_control_characters(value: Any) -> bool:
+    """Whether a terminal would execute a part of the value, so that this part is escaped."""
+    return isinstance(value, str) and _CONTROL.search(value) is not None
+
+
+def _harmless(value: str) -> str:
+    """Return the text so that neither a spreadsheet nor a terminal executes it."""
+    text = f"'{value}" if is_like_a_formula(value) else value
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
 def csv_text(
     header: Sequence[str] | None,
     rows: Iterable[Sequence[Any]],
@@ -164,8 +182,8 @@ def csv_text(
     delimiter : str
         Separator of the cells.
     raw_names : bool
-        Whether texts that a spreadsheet would interpret as formulas are not changed. Otherwise a
-        ``'`` is put in front of them.
+        Whether texts that a spreadsheet or a terminal would execute are not changed. Otherwise a
+        ``'`` is put in front of formulas, and control characters become escapes such as ``\x1b``.
 
     Examples
     --------
@@ -198,7 +216,7 @@ def _output_column(table: TableFile, name: str, at: int) -> NDArray[Any]:
 
 def _cell(value: Any, delimiter: str, raw_names: bool) -> str:
     if isinstance(value, str):
-        text = value if raw_names or not is_like_a_formula(value) else f"'{value}"
+        text = value if raw_names else _harmless(value)
         needs_quotes = (
             any(sign in text for sign in (delimiter, '"', "\n", "\r")) or text != text.strip()
         )

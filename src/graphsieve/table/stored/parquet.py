@@ -22,7 +22,12 @@ from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
 from graphsieve._base.threads import available_threads
-from graphsieve.table.arrow_columns import is_pandas_index, why_no_numbers
+from graphsieve.table.arrow_columns import (
+    has_rounded_decimals,
+    is_pandas_index,
+    numbers,
+    why_no_numbers,
+)
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER, column_label
 from graphsieve.table.stored.pieces import Group, Local, positions
 
@@ -177,7 +182,7 @@ class Parquet(Local):
             return
         every = rows is None or len(rows) == batch.num_rows
         for place, name in enumerate(names):
-            values = _numbers(_column(batch, name), self._pa)
+            values = numbers(_column(batch, name), self._pa)
             found[:, place] = values if every else values[rows]
 
     def _note_rounded(self, batch: Any, names: Sequence[str], places: Integers) -> None:
@@ -185,7 +190,7 @@ class Parquet(Local):
             if (
                 place in self._long
                 and place not in self.rounded
-                and _is_rounded(_column(batch, name))
+                and _is_rounded(_column(batch, name), self._pa)
             ):
                 self.rounded |= {place}
 
@@ -328,25 +333,21 @@ def _fragment_batches(
     return found
 
 
-def _numbers(column: Any, pa: Any) -> NDArray[Any]:
-    """Return a column as an array, with NaN for missing values."""
-    if not pa.types.is_floating(column.type):
-        column = column.cast(pa.float64(), safe=False)
-    return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
 def _column(batch: Any, name: str) -> Any:
     return batch.column(batch.schema.get_field_index(name))
 
 
-def _is_rounded(column: Any) -> bool:
+def _is_rounded(column: Any, pa: Any) -> bool:
+    if pa.types.is_decimal(column.type):
+        return has_rounded_decimals(column, pa)
     compute = needed("pyarrow.compute", "pyarrow has no compute functions; install it again.")
     ends = compute.min_max(column).as_py()
     return ends["max"] is not None and max(ends["max"], -ends["min"]) > LARGEST_EXACT_INTEGER
 
 
 def _is_long(kind: Any, pa: Any) -> bool:
-    return bool(pa.types.is_integer(kind) and kind.bit_width == 64)
+    types = pa.types
+    return bool(types.is_decimal(kind) or (types.is_integer(kind) and kind.bit_width == 64))
 
 
 def _refuse_fewer(found: int, expected: int) -> None:
