@@ -598,13 +598,20 @@ def test_pieces_are_those_of_the_array(sparse):
         np.array([0, 19, 20, 59]),
         np.array([], dtype=np.int64),
         np.arange(20, 37),
+        np.array([59, 3, 40, 3, 21]),
     ]
     for group, piece in zip(
         groups, held.over_rows(groups, np.copy if not sparse else abs), strict=True
     ):
         wanted = SPARSE[group] if not sparse else abs(SPARSE[group])
         np.testing.assert_array_equal(piece.toarray() if sparse else piece, wanted)
-    groups = [slice(0, 7), slice(2, 5), np.array([0, 2, 3, 6]), np.array([5])]
+    groups = [
+        slice(0, 7),
+        slice(2, 5),
+        np.array([0, 2, 3, 6]),
+        np.array([5]),
+        np.array([6, 0, 4, 0, 1]),
+    ]
     for group, piece in zip(
         groups, held.over_columns(groups, np.copy if not sparse else abs), strict=True
     ):
