@@ -12,12 +12,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics.pairwise import cosine_distances
 
 import lookalikes
+from graphsieve.graphs.builders import partly_known_target_graph
 from graphsieve.graphs.neighbors.exact import squared_distances
 from graphsieve.graphs.neighbors.metrics import Directions, chosen_metric, measured
 from graphsieve.scores import METHODS
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import rescaled
+from graphsieve.table.stored.stored_table import StoredTable
+from pretended import Pretended
 
 counts = st.tuples(st.integers(4, 20), st.integers(2, 6)).flatmap(
     lambda shape: hnp.arrays(np.float64, shape, elements=st.integers(-1, 4).map(float))
@@ -244,3 +247,20 @@ def test_a_sparse_row_whose_numbers_vanish_has_no_direction():
     ]
     assert_array_equal(found[0][3], [0.0, 0.0, 1.0])
     assert_array_equal(found[1].toarray(), found[0])
+
+
+@pytest.mark.parametrize("X", [np.eye(3), np.eye(4)[:, :3]], ids=["without zeros", "row of zeros"])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "stored"])
+def test_mean_differences_are_over_features(X: np.ndarray, kind: str) -> None:
+    """All rows are at right angles, so d² is 2, and its mean over 3 features is 2/3.
+
+    The column for rows of zeros is not a feature.
+    """
+    table = {
+        "dense": MemoryTable(X),
+        "sparse": MemoryTable(sp.csr_array(X)),
+        "stored": StoredTable(Pretended(X, 160)),
+    }[kind]
+    target = np.where(np.arange(len(X)) > 0, np.nan, 1.0)
+    near = partly_known_target_graph(measured(table, "cosine"), target, 2, None, 5.0)
+    assert near.bandwidth == pytest.approx(2 / 3, rel=1e-12)

@@ -401,7 +401,7 @@ class Sent(Pieces):
 
     heaviest = 0
 
-    def over_rows(self, groups, work, *given, shared=()):
+    def _over_rows(self, groups, work, *given, shared=()):
         for place, group in enumerate(groups):
             message = pickle.dumps((work, [one[place] for one in given], shared))
             self.heaviest = max(self.heaviest, len(message))

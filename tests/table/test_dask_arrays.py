@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from dask.utils import key_split
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Nanny, Scheduler, SpecCluster, get_worker
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
@@ -434,6 +434,77 @@ def test_a_worker_is_killed_during_a_run(client, tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+def block_of_named_workers(block, folder):
+    """Return a block late on the slow worker, and never on the worker that is short of memory.
+
+    The latter exceeds its memory limit and waits until its nanny ends it.
+    """
+    name = get_worker().name
+    with open(os.path.join(folder, f"{time.time_ns()}-{name}-{os.getpid()}"), "w"):
+        time.sleep(0.2 if name == "slow" else 0.02)
+    if name == "short":
+        excess = np.ones(2**29 // 8)
+        time.sleep(60)
+        del excess
+    return block
+
+
+@pytest.fixture
+def three_workers():
+    """Three workers by name. One of them has little memory."""
+    limits = {"killed": 2**32, "slow": 2**32, "short": 7 * 2**26}
+    workers = {
+        name: {"cls": Nanny, "options": {"nthreads": 1, "memory_limit": limit}}
+        for name, limit in limits.items()
+    }
+    scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
+    with (
+        SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(3, timeout=60)
+        yield client
+
+
+@pytest.mark.slow
+def test_one_worker_is_killed_one_is_slow_and_one_is_short_of_memory(three_workers, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, 240)
+    X = rng.normal(size=(240, 12)) + labels[:, None] * (np.arange(12) > 8)
+    killed, ended = [], threading.Event()
+
+    def seen_on(name):
+        """Return the processes of a worker, in the order of the blocks that they began."""
+        files = sorted(path.name.split("-") for path in tmp_path.iterdir())
+        return [int(pid) for _, worker, pid in files if worker == name]
+
+    def kill():
+        while len(seen_on("killed")) < 3 and not ended.is_set():
+            time.sleep(0.01)
+        killed.extend(seen_on("killed")[:1])
+        for pid in killed:
+            os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    with three_workers.as_current():
+        array = da.from_array(X, chunks=(120, 7)).map_blocks(
+            block_of_named_workers, folder=str(tmp_path), dtype=float, meta=np.empty((0, 0))
+        )
+        killer.start()
+        found = GraphSieve(n_features_to_select="auto").fit(array, labels)
+        ended.set()
+        killer.join()
+    assert killed
+    assert seen_on("slow")
+    assert seen_on("short")
+    assert not [pid for pid in killed + seen_on("short")[:1] if is_running(pid)]
+    wanted = GraphSieve(n_features_to_select="auto").fit(X, labels)
+    np.testing.assert_array_equal(found.ranking_, wanted.ranking_)
+    np.testing.assert_array_equal(found.get_support(), wanted.get_support())
+    np.testing.assert_allclose(found.scores_, wanted.scores_, rtol=1e-10)
+    np.testing.assert_allclose(found.count_.curve, wanted.count_.curve, rtol=1e-10)
+
+
 @pytest.mark.parametrize("where", ["threads", "cluster"])
 def test_errors_of_workers_are_raised_unchanged(client, where):
     X = da.from_array(with_nan(DENSE), chunks=(20, 4))
@@ -598,13 +669,20 @@ def test_pieces_are_those_of_the_array(sparse):
         np.array([0, 19, 20, 59]),
         np.array([], dtype=np.int64),
         np.arange(20, 37),
+        np.array([59, 3, 40, 3, 21]),
     ]
     for group, piece in zip(
         groups, held.over_rows(groups, np.copy if not sparse else abs), strict=True
     ):
         wanted = SPARSE[group] if not sparse else abs(SPARSE[group])
         np.testing.assert_array_equal(piece.toarray() if sparse else piece, wanted)
-    groups = [slice(0, 7), slice(2, 5), np.array([0, 2, 3, 6]), np.array([5])]
+    groups = [
+        slice(0, 7),
+        slice(2, 5),
+        np.array([0, 2, 3, 6]),
+        np.array([5]),
+        np.array([6, 0, 4, 0, 1]),
+    ]
     for group, piece in zip(
         groups, held.over_columns(groups, np.copy if not sparse else abs), strict=True
     ):

@@ -92,8 +92,9 @@ def test_pieces_do_not_exceed_the_memory_limit() -> None:
 
 @given(tables(), st.data())
 def test_views_are_what_indexing_gives(X: np.ndarray, data: Any) -> None:
-    some_rows = np.array(sorted(data.draw(st.sets(st.integers(0, len(X) - 1), min_size=2))))
-    some_columns = np.array(sorted(data.draw(st.sets(st.integers(0, X.shape[1] - 1), min_size=1))))
+    some_rows, some_columns = (
+        np.array(data.draw(st.lists(st.integers(0, length - 1), min_size=2))) for length in X.shape
+    )
     view = View(
         Pretended(X, small_memory(X)),
         rows=some_rows,
@@ -521,3 +522,38 @@ def test_transform_refuses_other_column_names() -> None:
     assert set(sieve.get_feature_names_out()) <= {"a", "b", "c"}
     with pytest.raises(InputError, match="column 1 of X is 'c', but it was 'b' in fit"):
         sieve.transform(other)
+
+
+@given(tables(), st.data())
+def test_columns_and_rows_are_taken_in_the_requested_order(X: np.ndarray, data: Any) -> None:
+    """The table is read in pieces, and the taken part fits into memory or not."""
+    rows, columns = (
+        np.array(data.draw(st.lists(st.integers(0, length - 1), min_size=2))) for length in X.shape
+    )
+    kept = sp.csr_array(X) if data.draw(st.booleans()) else X
+    table = StoredTable(Pretended(kept, small_memory(X, data.draw(st.integers(1, 6)))))
+    for part, wanted in ((table.take_columns(columns), X[:, columns]), (table.take(rows), X[rows])):
+        found = np.empty(wanted.shape)
+        for block in part.blocks():
+            for place, values in block.dense_parts():
+                here = slice(block.start + place.start, block.start + place.stop)
+                found[:, here] = (values + block.shift[place]) * np.exp2(block.exponent[place])
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("memory", [0.3, 1.0])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_number_of_features_is_that_of_the_array(sparse: bool, memory: float) -> None:
+    """The columns are read in the order in which they were selected."""
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=60)
+    X = rng.normal(size=(60, 12)) * (rng.random((60, 12)) < 0.8) + labels[:, None] * (
+        np.arange(12) > 8
+    )
+    kept = sp.csr_array(X) if sparse else X
+    found, wanted = (
+        GraphSieve(n_features_to_select="auto").fit(one, labels)
+        for one in (Pretended(kept, int(60 * 12 * 8 * memory * (1 + sparse))), X)
+    )
+    np.testing.assert_allclose(found.count_.curve, wanted.count_.curve, rtol=1e-10)
+    np.testing.assert_array_equal(found.get_support(), wanted.get_support())

@@ -147,7 +147,7 @@ def partly_known_target_graph(
     k = capped_neighbors(n_neighbors, n)
     known = np.flatnonzero(~np.isnan(target))
     unknown = np.flatnonzero(np.isnan(target))
-    rows, row_exponent = table.rows
+    row_exponent = table.rows[1]
     scaled, target_exponent = _scaled_target(target[known])
     row_exponent, target_exponent = comparable(
         row_exponent, target_exponent if scaled.any() else row_exponent, bandwidth
@@ -156,7 +156,7 @@ def partly_known_target_graph(
     exponent = (row_exponent + target_exponent) // 2
 
     def mean_squares(squared: Floats) -> Floats:
-        return _in_original_units(squared / rows.shape[1], row_exponent - exponent)
+        return _in_original_units(squared / table.n_compared, row_exponent - exponent)
 
     near, squared = nearest_in(table, k, unknown, None)
     parts = [union(near, mean_squares(squared), unknown, n)]

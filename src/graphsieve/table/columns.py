@@ -46,6 +46,10 @@ class Geometry(Protocol):
     def rows(self) -> tuple[Any, int]:
         """The positions, in the form of `Table.rows`."""
 
+    @property
+    def n_compared(self) -> int:
+        """The number of features in the distances, in the form of `Table.n_compared`."""
+
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> tuple[Integers, Floats]:
@@ -184,6 +188,14 @@ class Table(ABC):
         table = self._same()
         table.feature_names = names
         return table
+
+    @property
+    def n_compared(self) -> int:
+        """The number of features in the distances between samples.
+
+        The rows may have additional columns, which are not features.
+        """
+        return self.n_features if self.geometry is None else self.geometry.n_compared
 
     def within(self, geometry: Geometry) -> Self:
         """Return the same table with the distances of `geometry`."""

@@ -72,6 +72,11 @@ class Directions:
         matrix = self._table.matrix
         return _sparse_directions(matrix) if self._table.is_sparse else _dense_directions(matrix), 0
 
+    @property
+    def n_compared(self) -> int:
+        """The number of features, without the additional column."""
+        return self._table.n_features
+
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> tuple[Integers, Floats]:

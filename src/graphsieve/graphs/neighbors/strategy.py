@@ -133,6 +133,11 @@ class _Remembered:
         """The rows of the table, in the form of `Table.rows`."""
         return self._table.rows
 
+    @property
+    def n_compared(self) -> int:
+        """The number of features in the distances of the table."""
+        return self._table.n_compared
+
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
     ) -> Found:
@@ -204,6 +209,11 @@ class _Searched:
     def rows(self) -> tuple[Any, int]:
         """The rows of the table, in the form of `Table.rows`."""
         return self._table.rows
+
+    @property
+    def n_compared(self) -> int:
+        """The number of features in the distances of the table."""
+        return self._table.n_compared
 
     def nearest(
         self, n_neighbors: int, queries: Integers | None, candidates: Integers | None

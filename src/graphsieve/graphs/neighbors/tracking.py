@@ -83,6 +83,11 @@ class Tracker:
         return self._current.rows, self._current.exponent
 
     @property
+    def n_compared(self) -> int:
+        """The number of current features."""
+        return len(self._features)
+
+    @property
     def rows_exponent(self) -> int:
         """The exponent of the power of two by which `rows` are divided."""
         return self._current.exponent

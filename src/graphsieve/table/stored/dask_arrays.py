@@ -58,7 +58,7 @@ class Distributed(Stored):
     def column_borders(self) -> Integers:
         return np.unique(self._borders[1])
 
-    def over_rows(
+    def _over_rows(
         self,
         groups: Sequence[Group],
         work: Work,
@@ -67,7 +67,7 @@ class Distributed(Stored):
     ) -> Iterator[Any]:
         return self._over(0, groups, work, given, shared)
 
-    def over_columns(
+    def _over_columns(
         self,
         groups: Sequence[Group],
         work: Work,
@@ -188,6 +188,7 @@ def chosen_columns(X: Any, columns: Integers) -> Any:
 def _overlaps(group: Group, borders: Integers) -> list[tuple[int, Group | None]]:
     """Return the chunks that overlap with a group, and the positions of the group in each chunk.
 
+    The positions of the group increase.
     The positions are None for a complete chunk, and a slice if they are consecutive.
     """
     overlaps: list[tuple[int, Group | None]] = []

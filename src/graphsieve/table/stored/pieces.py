@@ -95,7 +95,6 @@ class Stored(ABC):
     columnwise: bool = False
     rounded: frozenset[int] = frozenset()
 
-    @abstractmethod
     def over_rows(
         self,
         groups: Sequence[Group],
@@ -106,10 +105,11 @@ class Stored(ABC):
         """Iterate over the results of `work` for groups of rows, in the order of the groups.
 
         The call is ``work(rows, *arguments, *shared)``, where `arguments` has the element of every
-        sequence in `given` that belongs to the group.
+        sequence in `given` that belongs to the group. The positions in a group may be in any order
+        and may be repeated. The rows of the piece are in this order.
         """
+        return _in_requested_order(self._over_rows, groups, work, given, shared, axis=0)
 
-    @abstractmethod
     def over_columns(
         self,
         groups: Sequence[Group],
@@ -118,6 +118,27 @@ class Stored(ABC):
         shared: tuple[Any, ...] = (),
     ) -> Iterator[Any]:
         """Iterate over the results of `work` for groups of columns, as `over_rows` for rows."""
+        return _in_requested_order(self._over_columns, groups, work, given, shared, axis=1)
+
+    @abstractmethod
+    def _over_rows(
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
+    ) -> Iterator[Any]:
+        """Iterate as `over_rows`. The positions in each group increase."""
+
+    @abstractmethod
+    def _over_columns(
+        self,
+        groups: Sequence[Group],
+        work: Work,
+        *given: Sequence[Any],
+        shared: tuple[Any, ...] = (),
+    ) -> Iterator[Any]:
+        """Iterate as `over_columns`. The positions in each group increase."""
 
     @property
     def row_borders(self) -> Integers:
@@ -243,7 +264,7 @@ class Local(Stored):
     def read_columns(self, columns: Group) -> Any:
         """Return some columns as an array or a CSC matrix. Positions must be increasing."""
 
-    def over_rows(
+    def _over_rows(
         self,
         groups: Sequence[Group],
         work: Work,
@@ -252,7 +273,7 @@ class Local(Stored):
     ) -> Iterator[Any]:
         return _read_ahead(self._rows_read, groups, _with_arguments(work, given, shared))
 
-    def over_columns(
+    def _over_columns(
         self,
         groups: Sequence[Group],
         work: Work,
@@ -290,7 +311,7 @@ class View(Stored):
     base : Stored
         The underlying table.
     rows, columns : array of int or None
-        Increasing positions, or None for all.
+        Positions in any order, or None for all.
     change : callable or None
         Function that transforms a piece. Its arguments are the piece and the positions of its
         columns in this view.
@@ -333,16 +354,14 @@ class View(Stored):
     @property
     def row_borders(self) -> Integers:
         borders = self._base.row_borders
-        return borders if self._rows is None else np.unique(np.searchsorted(self._rows, borders))
+        return borders if self._rows is None else _borders_among(self._rows, borders)
 
     @property
     def column_borders(self) -> Integers:
         borders = self._base.column_borders
-        return (
-            borders if self._columns is None else np.unique(np.searchsorted(self._columns, borders))
-        )
+        return borders if self._columns is None else _borders_among(self._columns, borders)
 
-    def over_rows(
+    def _over_rows(
         self,
         groups: Sequence[Group],
         work: Work,
@@ -353,7 +372,7 @@ class View(Stored):
         viewed_work = partial(_work_on_viewed_rows, work, self._columns, self._change)
         return self._base.over_rows(requested, viewed_work, *given, shared=shared)
 
-    def over_columns(
+    def _over_columns(
         self,
         groups: Sequence[Group],
         work: Work,
@@ -514,6 +533,41 @@ def _read_ahead(read: Work, groups: Sequence[Group], work: Work) -> Iterator[Any
 def _with_arguments(work: Work, given: tuple[Sequence[Any], ...], shared: tuple[Any, ...]) -> Work:
     """Return `work` as a function of a piece and the position of its group."""
     return lambda piece, place: work(piece, *(part[place] for part in given), *shared)
+
+
+def _in_requested_order(
+    over: Callable[..., Iterator[Any]],
+    groups: Sequence[Group],
+    work: Work,
+    given: tuple[Sequence[Any], ...],
+    shared: tuple[Any, ...],
+    *,
+    axis: int,
+) -> Iterator[Any]:
+    """Iterate over groups with positions in any order by means of `over`.
+
+    Files and blocks are found by bisection and read from the beginning to the end, so `over`
+    requires increasing positions.
+    """
+    if all(_increases(group) for group in groups):
+        return over(groups, work, *given, shared=shared)
+    sorted_groups = [np.unique(positions(group), return_inverse=True) for group in groups]
+    increasing, places = zip(*sorted_groups, strict=True)
+    return over(increasing, partial(_work_on_reordered, work, axis), places, *given, shared=shared)
+
+
+def _increases(group: Group) -> bool:
+    return isinstance(group, slice) or bool((np.diff(group) > 0).all())
+
+
+def _work_on_reordered(work: Work, axis: int, piece: Any, places: Integers, *others: Any) -> Any:
+    return work(piece[places] if axis == 0 else piece[:, places], *others)
+
+
+def _borders_among(chosen: Integers, borders: Integers) -> Integers:
+    """Return the places among chosen positions at which another part between borders begins."""
+    parts = np.searchsorted(borders, chosen, side="right")
+    return np.concatenate([[0], np.flatnonzero(np.diff(parts)) + 1, [len(chosen)]])
 
 
 def _within(chosen: Integers | None, group: Group) -> Group:
