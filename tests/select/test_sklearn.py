@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -11,12 +12,16 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.datasets import load_iris
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import get_scorer, make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import (
     check_estimator,
     estimator_checks_generator,
@@ -228,6 +233,138 @@ def test_unknown_labels_in_a_grid_search(redundancy, method):
     assert search.best_estimator_[0].n_labeled_ == 30
     assert search.best_estimator_[1].n_labeled_ == 30
     assert search.best_score_ > 0.8
+
+
+@pytest.mark.parametrize("folds", [3, KFold(3, shuffle=True, random_state=0)])
+@pytest.mark.parametrize(
+    "scoring", [None, labeled_scorer("accuracy"), labeled_scorer("roc_auc_ovr")]
+)
+@pytest.mark.parametrize("model", [LogisticRegression(), KNeighborsClassifier(1), SVC()])
+def test_metadata_routing_does_not_change_a_grid_search(model, scoring, folds):
+    """The pipeline of the README has the same finite scores with and without metadata routing."""
+    if isinstance(model, SVC) and repr(scoring) == "labeled_scorer('roc_auc_ovr')":
+        pytest.skip("SVC has no probabilities of several classes")
+    X, y = load_iris(return_X_y=True)
+    few = np.where(np.arange(150) % 5 == 0, y, -1)
+    found = []
+    for routing in (False, True):
+        with sklearn.config_context(enable_metadata_routing=routing):
+            search = GridSearchCV(
+                make_pipeline(GraphSieve(), LabeledOnly(model)),
+                {"graphsieve__n_features_to_select": [1, 2]},
+                scoring=scoring,
+                cv=folds,
+                error_score="raise",
+            ).fit(X, few)
+            assert search.score(X, few) > 0.8
+            found.append(search.cv_results_["mean_test_score"])
+    assert np.isfinite(found).all()
+    assert_array_equal(*found)
+
+
+class Answering(ClassifierMixin, BaseEstimator):
+    """A classifier that returns the parameters of its methods, to show what reaches them."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.unique(y)
+        self.fit_weight_ = sample_weight
+        return self
+
+    def predict(self, X, mark=None):
+        return mark
+
+    def predict_proba(self, X, mark=None):
+        return mark
+
+    def predict_log_proba(self, X, mark=None):
+        return mark
+
+    def decision_function(self, X, mark=None):
+        return mark
+
+    def score(self, X, y, sample_weight=None):
+        return 0.0 if sample_weight is None else sample_weight.sum()
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_parameters_of_every_method_reach_the_wrapped_estimator(routing):
+    X, y, weight = np.arange(8.0).reshape(4, 2), np.array([0, -1, 1, -1]), np.array([1, 2, 4, 8])
+    asking = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = Answering()
+        if routing:
+            model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+            for name in asking:
+                getattr(model, f"set_{name}_request")(mark=True)
+        wrapped = LabeledOnly(model).fit(X, y, sample_weight=weight)
+        assert_array_equal(wrapped.estimator_.fit_weight_, [1, 4])
+        assert wrapped.score(X, y, sample_weight=weight) == 5
+        assert wrapped.score(X, y) == wrapped.score(X, y, sample_weight=None) == 0
+        for name in asking:
+            assert getattr(wrapped, name)(X, mark="seen") == "seen"
+            assert getattr(wrapped, name)(X) is None
+        scorer = make_scorer(lambda y, _, sample_weight: sample_weight.sum())
+        if routing:
+            scorer.set_score_request(sample_weight=True)
+        assert labeled_scorer(scorer)(wrapped, X, y, sample_weight=weight) == 5
+
+
+def test_a_scorer_of_labelled_samples_requests_weights_as_its_scorer_does():
+    X, y = load_iris(return_X_y=True)
+    few = np.where(np.arange(150) % 2 == 0, y, -1)
+    weight = np.where(y == 0, 1.0, 0.0)  # Only the first class, which is easy, counts.
+    with sklearn.config_context(enable_metadata_routing=True):
+        scorer = get_scorer("accuracy").set_score_request(sample_weight=True)
+        model = LabeledOnly(DummyClassifier(strategy="constant", constant=0))
+        model.estimator.set_fit_request(sample_weight=False)
+        found = cross_validate(
+            model, X, few, scoring=labeled_scorer(scorer), params={"sample_weight": weight}
+        )
+    assert_array_equal(found["test_score"], 1.0)
+
+
+@pytest.mark.parametrize("make", [GraphSieve, FloatingSieve, HybridSieve])
+@pytest.mark.parametrize(
+    ("last", "warns"),
+    [
+        (LogisticRegression(), True),
+        (GridSearchCV(LogisticRegression(), {"C": [1.0]}), True),
+        (LabeledOnly(LogisticRegression()), False),
+        (GridSearchCV(LabeledOnly(LogisticRegression()), {"estimator__C": [1.0]}), False),
+        (SelfTrainingClassifier(LogisticRegression()), False),
+        ("passthrough", False),
+    ],
+)
+def test_a_mark_that_the_next_step_takes_for_a_class(make, last, warns):
+    X, y = load_iris(return_X_y=True)
+    few = np.where(np.arange(150) % 3 == 0, y, -1)
+    pipeline = make_pipeline(make(n_features_to_select=2), last)
+    words = "100 samples are unlabelled (-1), but"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pipeline.fit(X, few)
+        pipeline.fit(X, y)  # all labels known
+        make(n_features_to_select=2).fit(X, few)  # no pipeline
+    told = [str(one.message) for one in caught if str(one.message).startswith(words)]
+    assert len(told) == warns
+    assert all("LabeledOnly(" in text for text in told)
+
+
+@pytest.mark.parametrize("unknown", [np.nan, None, -1])
+@pytest.mark.parametrize("routing", [False, True])
+def test_two_classes_with_unknown_labels_in_folds_that_are_not_stratified(unknown, routing):
+    X, y = load_iris(return_X_y=True)
+    few = np.where(np.arange(150) % 5 == 0, y // 2, unknown)
+    pipeline = make_pipeline(GraphSieve(n_features_to_select=2), LabeledOnly(LogisticRegression()))
+    folds = KFold(3, shuffle=True, random_state=0)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        found = cross_val_score(pipeline, X, few, cv=folds, error_score="raise")
+    assert found.min() > 0.6
+
+
+def test_one_known_class_is_refused_for_that_reason():
+    with pytest.raises(InputError, match="so that all known labels are of one class; pass unlab"):
+        GraphSieve().fit(np.arange(8.0).reshape(4, 2), [1, -1, 1, -1])
 
 
 def test_data_frames_are_returned_as_data_frames():

@@ -27,6 +27,8 @@ from graphsieve._base.messages import parameter
 from graphsieve.search.criteria import refuse_no_estimator, refuse_no_scoring
 from graphsieve.supervision.parsing import labeled_samples, read_labels, read_targets
 
+ROUTED = ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score")
+
 
 def labeled_rows(
     X: Any, y: Any, *, classes: bool, unlabeled: int | None, fitted: Any = None
@@ -160,50 +162,66 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"none of the {n_samples} rows has a known label; there is nothing to fit on."
             )
-        params = self._routed(fit_params)
+        params = self._routed("fit", fit_params)
         estimator = clone(self.estimator)
         if len(rows) == n_samples:
             estimator.fit(X, _known_values(y, rows), **params)
         else:
-            sliced = {name: _sliced(value, rows, n_samples) for name, value in params.items()}
-            estimator.fit(_safe_indexing(X, rows), _known_values(y, rows), **sliced)
+            estimator.fit(
+                _safe_indexing(X, rows), _known_values(y, rows), **_sliced(params, rows, n_samples)
+            )
         # Attributes are set last, so that a failed fit changes nothing.
         self.estimator_, self.n_labeled_ = estimator, len(rows)
         return self
 
-    def _routed(self, fit_params: dict[str, Any]) -> dict[str, Any]:
-        if not fit_params:
+    def _routed(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the parameters for a method of the estimator."""
+        if not params:
             return {}
         if not get_config()["enable_metadata_routing"]:
-            return fit_params
-        return dict(process_routing(self, "fit", **fit_params).estimator.fit)
+            return params
+        return dict(process_routing(self, method, **params).estimator[method])
 
     @_if_estimator_has("predict")
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, **predict_params: Any) -> Any:
         """Predict with the fitted estimator."""
-        return self._fitted().predict(X)
+        return self._fitted().predict(X, **self._routed("predict", predict_params))
 
     @_if_estimator_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: Any, **predict_params: Any) -> Any:
         """Return the class probabilities of the fitted estimator."""
-        return self._fitted().predict_proba(X)
+        return self._fitted().predict_proba(X, **self._routed("predict_proba", predict_params))
 
     @_if_estimator_has("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Any:
+    def predict_log_proba(self, X: Any, **predict_params: Any) -> Any:
         """Return the logarithms of the class probabilities of the fitted estimator."""
-        return self._fitted().predict_log_proba(X)
+        params = self._routed("predict_log_proba", predict_params)
+        return self._fitted().predict_log_proba(X, **params)
 
     @_if_estimator_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: Any, **decision_params: Any) -> Any:
         """Return the decision function of the fitted estimator."""
-        return self._fitted().decision_function(X)
+        params = self._routed("decision_function", decision_params)
+        return self._fitted().decision_function(X, **params)
 
     @_if_estimator_has("score")
-    def score(self, X: Any, y: Any) -> float:
-        """Return the fitted estimator's score on the labelled rows of X."""
+    def score(self, X: Any, y: Any, **score_params: Any) -> float:
+        """Return the fitted estimator's score on the labelled rows of X.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or data frame of shape (n_samples, n_features)
+            The features.
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Labels or targets, as in `fit`.
+        **score_params
+            Parameters of the estimator's `score`, such as `sample_weight`. Those with one value per
+            row are restricted to the labelled rows.
+        """
         estimator = self._fitted()
         rows = _rows_to_score(estimator, X, y, self.unlabeled)
-        return float(estimator.score(_safe_indexing(X, rows), _known_values(y, rows)))
+        params = _sliced(self._routed("score", score_params), rows, _num_samples(X))
+        return float(estimator.score(_safe_indexing(X, rows), _known_values(y, rows), **params))
 
     def _fitted(self) -> Any:
         check_is_fitted(self)
@@ -230,8 +248,10 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return getattr(self.estimator_, name)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the routing of metadata to the fit of the wrapped estimator."""
-        mapping = MethodMapping().add(caller="fit", callee="fit")
+        """Return the routing of metadata to the same methods of the wrapped estimator."""
+        mapping = MethodMapping()
+        for method in ROUTED:
+            mapping.add(caller=method, callee=method)
         return MetadataRouter(owner=self).add(
             estimator=get_routing_for_object(self.estimator), method_mapping=mapping
         )
@@ -246,9 +266,16 @@ class LabeledOnly(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _sliced(value: Any, rows: NDArray[np.intp], n_samples: int) -> Any:
-    fits = hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_samples
-    return _safe_indexing(value, rows) if fits else value
+def _sliced(params: dict[str, Any], rows: NDArray[np.intp], n_samples: int) -> dict[str, Any]:
+    """Return the parameters, restricted to some rows if they have one value per row."""
+
+    def fits(value: Any) -> bool:
+        return hasattr(value, "__len__") and not isinstance(value, str) and len(value) == n_samples
+
+    return {
+        name: _safe_indexing(value, rows) if fits(value) else value
+        for name, value in params.items()
+    }
 
 
 def _rows_to_score(estimator: Any, X: Any, y: Any, unlabeled: int | None) -> NDArray[np.intp]:
@@ -289,9 +316,16 @@ class labeled_scorer:
         refuse_no_scoring(scoring)
         self._scorer = get_scorer(scoring)
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any, **score_params: Any) -> float:
         rows = _rows_to_score(estimator, X, y, self.unlabeled)
-        return float(self._scorer(estimator, _safe_indexing(X, rows), _known_values(y, rows)))
+        params = _sliced(score_params, rows, _num_samples(X))
+        return float(
+            self._scorer(estimator, _safe_indexing(X, rows), _known_values(y, rows), **params)
+        )
+
+    def get_metadata_routing(self) -> Any:
+        """Return the metadata that the scorer requests, such as weights of the samples."""
+        return get_routing_for_object(self._scorer)
 
     def __repr__(self) -> str:
         mark = "" if self.unlabeled == -1 else f", unlabeled={self.unlabeled!r}"

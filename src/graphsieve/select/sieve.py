@@ -17,6 +17,7 @@ from graphsieve._base.messages import parameter, phrase
 from graphsieve._base.parameters import boolean, either, jobs, quoted
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
+from graphsieve.select.later_steps import warn_of_marks_in_later_steps
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.any_table import may_be_stored
 from graphsieve.table.columns import Table
@@ -56,7 +57,10 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             showing(shown),
             np.errstate(under="ignore"),
         ):
-            return self._fit_here(X, y, supervision)
+            table, known = self._fit_here(X, y, supervision)
+            if y is not None and known.labels is not None:
+                warn_of_marks_in_later_steps(y, getattr(self, "unlabeled", None))
+            return table, known
 
     def _fit_here(
         self, X: Any, y: Any, supervision: Supervision | None

@@ -67,6 +67,11 @@ def labeled_samples(y: Any, unlabeled: int | None) -> Booleans:
     return given & ~marked
 
 
+def marked_samples(y: Any, unlabeled: int | None) -> Booleans:
+    """Whether each sample is marked as unlabelled by the number `unlabeled`."""
+    return _given_and_marked(one_dimensional(y), unlabeled)[1]
+
+
 def _given_and_marked(values: NDArray[Any], unlabeled: int | None) -> tuple[Booleans, Booleans]:
     """Whether each value is not missing, and whether it equals the number `unlabeled`."""
     given = ~_missing(values)
@@ -78,11 +83,12 @@ def _given_and_marked(values: NDArray[Any], unlabeled: int | None) -> tuple[Bool
 def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
     if _are_plus_and_minus_one(values):
         raise InputError(
-            "labels are -1 and +1, but -1 marks an unlabelled sample; ",
+            "all labels are -1 or 1, but -1 marks an unlabelled sample, so that all known labels are "
+            "of one class; ",
             phrase("pass"),
             " ",
             remedy("unlabeled", None),
-            " if -1 is a class, or recode the labels as 0 and 1.",
+            " if -1 is a class, or add samples of another class if it is not.",
         )
     if _any_below(values, -1):
         raise InputError(
