@@ -692,7 +692,7 @@ def test_neighbors_as_used_are_kept():
 NOT_LABELS = {
     "too short": (FEW[:-1], [str(N), str(N - 1)]),
     "two columns": (np.stack([FEW, FEW], axis=1), [f"({N}, 2)"]),
-    "-1 and 1": (np.where(FEW == 0, -1, 1), ["-1 and +1", "unlabeled=None"]),
+    "-1 and 1": (np.where(FEW == 0, -1, 1), ["-1 or 1", "unlabeled=None"]),
     "below -1": (np.where(FEW == 0, -2, FEW), []),
     "dates": (np.arange(N).astype("datetime64[D]"), ["dates"]),
     "sparse": (sp.csr_array(FEW[None]), ["sparse"]),
@@ -890,7 +890,7 @@ def test_minus_one_is_a_class_if_the_sieve_is_told(unlabeled):
     plus_minus = np.where(np.arange(N) % 2, 1, -1)
     for sieve in (FloatingSieve(unlabeled=unlabeled), HybridSieve(unlabeled=unlabeled)):
         if unlabeled == -1:
-            refused(lambda sieve=sieve: sieve.fit(X, plus_minus), "-1 and +1", "unlabeled=None")
+            refused(lambda sieve=sieve: sieve.fit(X, plus_minus), "-1 or 1", "unlabeled=None")
         else:
             assert_array_equal(
                 sieve.fit(X, plus_minus).ranking_, clone(sieve).fit(X, np.arange(N) % 2).ranking_
