@@ -244,7 +244,10 @@ def test_compression_is_detected_independently_of_the_name(tmp_path, name, packe
 @pytest.mark.parametrize("packer", ["gzip", "zstd", "zstd twice"])
 def test_damaged_compression(packer):
     whole = packed(
-        b"a,b\n" + np.random.default_rng(0).bytes(5000).hex(",").encode().replace(b",", b",1\n") + b",3\n", packer
+        b"a,b\n"
+        + np.random.default_rng(0).bytes(5000).hex(",").encode().replace(b",", b",1\n")
+        + b",3\n",
+        packer,
     )
     for cut in (len(whole) // 2, len(whole) - 1, 12):
         with pytest.raises(InputError, match="damaged"):
