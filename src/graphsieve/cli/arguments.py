@@ -218,7 +218,7 @@ def _add_methods(commands: Any) -> Parser:
         "list all methods",
         "List all methods and searches, the supervision they need and what they do.",
     )
-    _add_format(command)
+    _add_format(command, default="table")
     return command
 
 
@@ -544,12 +544,12 @@ def _add_output(command: Parser) -> None:
     _add_writing(output)
 
 
-def _add_format(group: Any) -> None:
+def _add_format(group: Any, default: str = "table, or by the ending of --output") -> None:
     formats = group.add_mutually_exclusive_group()
     formats.add_argument(
         "--format",
         choices=FORMATS,
-        help="format of the result (default: table, or by the ending of --output)",
+        help=f"format of the result (default: {default})",
     )
     formats.add_argument(
         "--json",
