@@ -131,3 +131,9 @@ def test_iterative_searches_refuse_an_automatic_number(run):
     assert code == 2
     assert err.endswith("does not support --top auto; give a number, or leave --top out.\n")
     assert run("rank", "t.csv", "--method", "iterative")[0] == 0
+
+
+def test_one_class_is_singular(run):
+    put("t.csv", {"a": [1, 2, 4, 8], "b": [3, 1, 2, 9], "kind": ["u", "", "", "u"]})
+    _, _, err = run("rank", "t.csv", "--target", "kind")
+    assert "target 'kind': 1 class ('u'), known for 2 of 4 rows" in err

@@ -394,7 +394,8 @@ def _target_words(options: argparse.Namespace, y: NDArray[np.object_], known: Su
         if numbers and options.target_type == "auto"
         else ""
     )
-    return f"{len(classes)} classes ({listed}), {share}{hint}"
+    count = "1 class" if len(classes) == 1 else f"{len(classes)} classes"
+    return f"{count} ({listed}), {share}{hint}"
 
 
 def _left_out(table: TableFile) -> str:
