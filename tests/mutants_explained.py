@@ -90,7 +90,7 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ),
     (
         "labels.py",
-        "return Scored(per_feature(table, value, wide=",
+        "values = per_column(table, value, wide=",
         "wide=isinstance(table",
         AT_A_TIME,
     ),
@@ -130,8 +130,8 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("geometry.py", "linked = int((self.degree > 0).sum())", "self.degree >= 0", FORM),
     ("geometry.py", "if truncated and n_components is not None", "truncated or ", FORM),
     ("geometry.py", "if self.power == 1:", "self.power == 0", FORM),
-    ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_features - 1)", "table.n_features + 1", GRID),
-    ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_features - 1)", "table.n_features - 0", GRID),
+    ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_columns - 1)", "table.n_features + 1", GRID),
+    ("labels.py", "np.ldexp(DISTANCE_GRID, (table.n_columns - 1)", "table.n_features - 0", GRID),
     (
         "labels.py",
         "size = np.where(block.range > 0, block.range, 1.0)",

@@ -3,6 +3,10 @@ simple.
 
 The library is tested against this file, so this file must not import from it. Graphs are dense n x n
 arrays ``W``, features are columns ``f``, and every energy is a sum over pairs of samples.
+
+A feature may have several columns: ``blocks`` lists the columns of each feature. ``f`` is then an
+array of n x columns, and a squared difference is that of two points. Where a score treats a category
+differently from a group of columns, ``categorical`` says which features are categories.
 """
 
 import math
@@ -11,10 +15,26 @@ import numpy as np
 from scipy.special import digamma
 
 
-def score_columns(X, score):
-    """Apply ``score`` to every column; a constant column (max == min) is NaN."""
-    columns = np.asarray(X, dtype=float).T
-    return np.array([math.nan if f.max() == f.min() else score(f) for f in columns])
+def score_columns(X, score, blocks=None):
+    """Apply ``score`` to every column, or to the columns of every block. Without its constant
+    columns (max == min), a feature has no column or keeps the others; no column is NaN.
+    """
+    X = np.asarray(X, dtype=float)
+    if blocks is None:
+        return np.array([math.nan if f.max() == f.min() else score(f) for f in X.T])
+    varying = X.max(axis=0) > X.min(axis=0)
+    kept = [[c for c in block if varying[c]] for block in blocks]
+    return np.array([score(X[:, columns]) if columns else math.nan for columns in kept])
+
+
+def square(difference):
+    """Squared length: of a number, or of a row of an array."""
+    return np.sum(np.square(difference))
+
+
+def squares(differences):
+    """Squared lengths for all samples or pairs. The last axis has the columns of a feature."""
+    return np.square(differences) if differences.ndim == 1 else np.sum(differences**2, axis=-1)
 
 
 def ratio(numerator, denominator):
@@ -30,23 +50,24 @@ def mean(f, weights=None):
     """
     weights = np.ones(len(f)) if weights is None else weights
     origin = f[np.argmax(weights > 0)]
-    return origin + np.sum(weights * (f - origin)) / np.sum(weights)
+    return origin + weights @ (f - origin) / np.sum(weights)
 
 
 def sum_of_squares(f):
     """Squared deviations from the plain mean, sum_i (f_i - mean)^2."""
-    return np.sum((f - mean(f)) ** 2)
+    return square(f - mean(f))
 
 
 def energy(W, f):
     """E(f) = 1/2 sum_ij W_ij (f_i - f_j)^2."""
-    return 0.5 * np.sum(W * (f[:, None] - f[None, :]) ** 2)
+    f = f.reshape(len(f), -1)
+    return 0.5 * np.sum(W * squares(f[:, None] - f[None, :]))
 
 
 def spread(W, f):
     """V(f) = sum_i d_i (f_i - mu)^2 with degrees d = W 1 and the degree-weighted mean mu."""
     d = W.sum(axis=1)
-    return np.sum(d * (f - mean(f, d)) ** 2)
+    return np.sum(d * squares(f - mean(f, d)))
 
 
 def laplacian_ratio(W, f):
@@ -125,20 +146,20 @@ def labelled_rows(X, y):
     return X[y != -1], y[y != -1]
 
 
-def laplacian_score(X, *, n_neighbors=5, bandwidth=1.0):
+def laplacian_score(X, *, n_neighbors=5, bandwidth=1.0, blocks=None):
     """He, Cai, Niyogi 2005: E(f) / V(f) on the nearest-neighbour graph of X."""
     W = knn_heat_graph(X, n_neighbors, bandwidth)
-    return score_columns(X, lambda f: laplacian_ratio(W, f))
+    return score_columns(X, lambda f: laplacian_ratio(W, f), blocks)
 
 
-def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0):
+def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0, blocks=None):
     """Doquire, Verleysen 2013, Eq. 3-4: E(f) / V(f) on the nearest-neighbour graph of the
     target.
     """
     y = np.asarray(y, dtype=float)
     d2 = (y[:, None] - y[None, :]) ** 2
     W = heat(d2, target_adjacency(y, n_neighbors), bandwidth)
-    return score_columns(X, lambda f: laplacian_ratio(W, f))
+    return score_columns(X, lambda f: laplacian_ratio(W, f), blocks)
 
 
 def semi_supervised_neighbors(d2, known, i, k):
@@ -155,7 +176,14 @@ def semi_supervised_neighbors(d2, known, i, k):
 
 
 def semi_supervised_laplacian_score(
-    X, y, *, n_neighbors=30, n_neighbors_supervised=5, bandwidth=1.0, label_weight=5.0
+    X,
+    y,
+    *,
+    n_neighbors=30,
+    n_neighbors_supervised=5,
+    bandwidth=1.0,
+    label_weight=5.0,
+    blocks=None,
 ):
     """Doquire, Verleysen 2013, Eq. 10-12: the semi-supervised term times SLS on the labelled
     samples.
@@ -163,30 +191,31 @@ def semi_supervised_laplacian_score(
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
     known = ~np.isnan(y)
     both = known[:, None] & known[None, :]
-    d2 = np.where(both, (y[:, None] - y[None, :]) ** 2, squared_distances(X) / X.shape[1])
+    n_features = X.shape[1] if blocks is None else len(blocks)
+    d2 = np.where(both, (y[:, None] - y[None, :]) ** 2, squared_distances(X) / n_features)
     A = union([semi_supervised_neighbors(d2, known, i, n_neighbors) for i in range(len(X))])
     W = heat(d2, A, bandwidth) * np.where(both, label_weight, 1.0)
-    semi = score_columns(X, lambda f: laplacian_ratio(W, f))
+    semi = score_columns(X, lambda f: laplacian_ratio(W, f), blocks)
     if known.sum() < 2:
         return semi
     return semi * supervised_laplacian_score(
-        X[known], y[known], n_neighbors=n_neighbors_supervised, bandwidth=bandwidth
+        X[known], y[known], n_neighbors=n_neighbors_supervised, bandwidth=bandwidth, blocks=blocks
     )
 
 
-def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1):
+def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1, blocks=None):
     """Zhang, Chen, Zhou 2008: sum_ML (f_i - f_j)^2 divided by sum_CL (CS-1), or minus weight times
     sum_CL (CS-2).
     """
     must = pair_graph(len(X), must_link)
     cannot = pair_graph(len(X), cannot_link)
     if form == "ratio":
-        return score_columns(X, lambda f: ratio(energy(must, f), energy(cannot, f)))
-    return score_columns(X, lambda f: energy(must, f) - weight * energy(cannot, f))
+        return score_columns(X, lambda f: ratio(energy(must, f), energy(cannot, f)), blocks)
+    return score_columns(X, lambda f: energy(must, f) - weight * energy(cannot, f), blocks)
 
 
 def constrained_laplacian_score(
-    X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False
+    X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False, blocks=None
 ):
     """Benabdeslem, Hindawi 2011, Eq. 4-6, as printed: the numerator is a sum over ordered pairs."""
     n = len(X)
@@ -200,64 +229,71 @@ def constrained_laplacian_score(
 
     def score(f):
         mu = mean(f)
-        numerator = sum(S[i, j] * (f[i] - f[j]) ** 2 for i in range(n) for j in range(n))
+        numerator = sum(S[i, j] * square(f[i] - f[j]) for i in range(n) for j in range(n))
         denominator = 0.0
         for i in range(n):
             for j in constrained:
                 alpha = f[j] if cannot[i, j] else mu
-                denominator += (f[i] - alpha) ** 2 * D[i]
+                denominator += square(f[i] - alpha) * D[i]
             if not constrained:
-                denominator += (f[i] - mu) ** 2 * D[i]
+                denominator += square(f[i] - mu) * D[i]
         return ratio(numerator, denominator)
 
-    return score_columns(X, score)
+    return score_columns(X, score, blocks)
 
 
-def c4_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0):
+def c4_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0, blocks=None):
     """Kalakech et al. 2011: the Laplacian score times the constraint score (0 x inf is NaN)."""
     with np.errstate(invalid="ignore"):
-        return laplacian_score(X, n_neighbors=n_neighbors, bandwidth=bandwidth) * constraint_score(
-            X, must_link, cannot_link
-        )
+        return laplacian_score(
+            X, n_neighbors=n_neighbors, bandwidth=bandwidth, blocks=blocks
+        ) * constraint_score(X, must_link, cannot_link, blocks=blocks)
 
 
-def weighted_laplacian_score(X, label_proba, *, class_weight=None):
+def weighted_laplacian_score(X, label_proba, *, class_weight=None, blocks=None):
     """Doquire, Verleysen 2012, Eq. 3-5: W_ij = sum_c P_ic P_jc over its complement 1 - W_ij."""
     P = np.asarray(label_proba, dtype=float)
     if class_weight == "balanced":
         P = P[:, P.sum(axis=0) > 0]
         P = P / np.sqrt(P.sum(axis=0))
     similar = np.array([[np.sum(p * q) for q in P] for p in P])
-    return score_columns(X, lambda f: ratio(energy(similar, f), energy(1.0 - similar, f)))
+    return score_columns(X, lambda f: ratio(energy(similar, f), energy(1.0 - similar, f)), blocks)
 
 
-def variance_score(X):
-    """Population variance, 1/n sum_i (f_i - mean)^2."""
-    return score_columns(X, lambda f: sum_of_squares(f) / len(f))
+def variance_score(X, *, blocks=None):
+    """Population variance, 1/n sum_i (f_i - mean)^2. For several columns it is the trace of their
+    covariance.
+    """
+    return score_columns(X, lambda f: sum_of_squares(f) / len(f), blocks)
 
 
-def fisher_score(X, y):
+def fisher_score(X, y, *, blocks=None):
     """Sum_c n_c (mu_c - mu)^2 / sum_c n_c sigma_c^2 over the labelled samples."""
     X, y = labelled_rows(X, y)
 
     def score(f):
         groups = [f[y == c] for c in np.unique(y)]
-        between = sum(len(g) * (mean(g) - mean(f)) ** 2 for g in groups)
+        between = sum(len(g) * square(mean(g) - mean(f)) for g in groups)
         within = sum(sum_of_squares(g) for g in groups)
         return ratio(between, within)
 
-    return score_columns(X, score)
+    return score_columns(X, score, blocks)
 
 
-def pearson_score(X, y):
-    """Absolute correlation |sum (f - mean f)(y - mean y)| / sqrt(SS_f SS_y)."""
+def pearson_score(X, y, *, blocks=None):
+    """Absolute correlation |sum (f - mean f)(y - mean y)| / sqrt(SS_f SS_y). For several columns it
+    is the correlation of y with its least-squares fit by them.
+    """
     y = np.asarray(y, dtype=float)
 
     def score(f):
+        if f.ndim == 2:
+            centered = f - mean(f)
+            f = centered @ np.linalg.lstsq(centered, y - mean(y))[0]
         product = np.sum((f - mean(f)) * (y - mean(y)))
         return ratio(abs(product), math.sqrt(sum_of_squares(f)) * math.sqrt(sum_of_squares(y)))
 
-    return score_columns(X, score)
+    return score_columns(X, score, blocks)
 
 
 def average_ranks(y):
@@ -301,28 +337,74 @@ def ross_information(f, y, k):
     return max(0.0, digamma(n) + np.mean(terms)) if terms else math.nan
 
 
-def mutual_information_score(X, y, *, n_neighbors=3):
-    """Nearest-neighbour mutual information: Kraskov on the ranked target, or Ross for classes."""
+def discrete_information(a, b):
+    """Mutual information sum_ab p_ab ln(p_ab / (p_a p_b)) of the frequencies of two categories."""
+    pairs = list(zip(a, b, strict=True))
+    return max(0.0, entropy(list(a)) + entropy(list(b)) - entropy(pairs))
+
+
+def mutual_information_score(X, y, *, n_neighbors=3, blocks=None, categorical=None):
+    """Nearest-neighbour mutual information: Kraskov on the ranked target, or Ross for classes. A
+    category is discrete: Ross on the ranked target, or frequencies for classes.
+    """
     y = np.asarray(y)
     if y.dtype.kind == "f" and np.any(y != np.round(y)):
-        ranks = average_ranks(y)
-        return score_columns(X, lambda f: kraskov_information(f, ranks, n_neighbors))
-    X, y = labelled_rows(X, y)
-    return score_columns(X, lambda f: ross_information(f, y, n_neighbors))
+        y = average_ranks(y)
+        of_number, of_category = kraskov_information, ross_information_of_target
+    else:
+        X, y = labelled_rows(X, y)
+        of_number, of_category = ross_information, discrete_information_of_classes
+    X = np.asarray(X, dtype=float)
+    blocks = [[c] for c in range(X.shape[1])] if blocks is None else blocks
+    categorical = [False] * len(blocks) if categorical is None else categorical
+
+    def score(columns, is_category):
+        if not is_category:
+            (column,) = columns
+            return score_columns(X[:, [column]], lambda f: of_number(f, y, n_neighbors))[0]
+        levels = [tuple(row) for row in X[:, columns].tolist()]
+        return of_category(levels, y, n_neighbors) if len(set(levels)) > 1 else math.nan
+
+    return np.array([score(*one) for one in zip(blocks, categorical, strict=True)])
 
 
-def relieff_score(X, y, *, n_neighbors=10):
+def ross_information_of_target(levels, y, k):
+    codes = np.array([sorted(set(levels)).index(level) for level in levels])
+    found = ross_information(y, codes, k)
+    return 0.0 if math.isnan(found) else found
+
+
+def discrete_information_of_classes(levels, y, _):
+    return discrete_information(levels, y.tolist())
+
+
+def relieff_score(X, y, *, n_neighbors=10, blocks=None, categorical=None):
     """Robnik-Sikonja, Kononenko 2003: nearest misses, weighted P(C) / (1 - P(own)), minus
-    nearest hits.
+    nearest hits. Two levels of a category differ by 1. A group of columns differs by the mean
+    difference of those that vary.
     """
     X, y = labelled_rows(X, y)
     n = len(X)
+    blocks = [[c] for c in range(X.shape[1])] if blocks is None else blocks
+    categorical = [False] * len(blocks) if categorical is None else categorical
     span = X.max(axis=0) - X.min(axis=0)
     scaled = X / np.where(span > 0, span, 1.0)
     prior = {c: np.mean(y == c) for c in np.unique(y)}
-    total = np.zeros(X.shape[1])
+    total = np.zeros(len(blocks))
+
+    def varying(columns):
+        return [c for c in columns if span[c] > 0] or columns
+
     for i in range(n):
-        difference = np.abs(scaled - scaled[i])
+        difference = np.stack(
+            [
+                np.any(X[:, columns] != X[i, columns], axis=1) * 1.0
+                if is_category
+                else np.abs(scaled - scaled[i])[:, varying(columns)].mean(axis=1)
+                for columns, is_category in zip(blocks, categorical, strict=True)
+            ],
+            axis=1,
+        )
         # Differences that are equal in exact arithmetic, such as steps of 1/3, may differ in their
         # last bit. Therefore distances are compared on a fine grid.
         distance = np.rint(difference.sum(axis=1) / 2.0 ** (math.ceil(math.log2(X.shape[1])) - 40))
@@ -332,10 +414,12 @@ def relieff_score(X, y, *, n_neighbors=10):
                 mean_difference = difference[nearest(distance, members, n_neighbors)].mean(axis=0)
                 factor = -1.0 if c == y[i] else share / (1 - prior[y[i]])
                 total += factor * mean_difference
-    return np.where(span > 0, total / n, np.nan)
+    return np.where([np.any(span[columns] > 0) for columns in blocks], total / n, np.nan)
 
 
-def spec_score(X, *, form="phi2", n_neighbors=5, bandwidth=1.0, power=1, n_components=None):
+def spec_score(
+    X, *, form="phi2", n_neighbors=5, bandwidth=1.0, power=1, n_components=None, blocks=None
+):
     """Zhao, Liu 2007 (SPEC): phi1, phi2, phi3 from the eigenpairs of the normalised Laplacian."""
     W = knn_heat_graph(X, n_neighbors, bandwidth)
     d = W.sum(axis=1)
@@ -350,18 +434,19 @@ def spec_score(X, *, form="phi2", n_neighbors=5, bandwidth=1.0, power=1, n_compo
     values, vectors = np.maximum(values[:-1], 0.0), vectors[:, :-1]
 
     def score(f):
-        f_hat = root * f / np.linalg.norm(root * f)
-        rest = f_hat - (f_hat @ xi1) * xi1  # |rest|^2 = 1 - (f_hat . xi1)^2
-        squares = (vectors.T @ rest) ** 2
-        phi1 = np.sum(values**power * squares)
+        f_hat = root[:, None] * f.reshape(len(f), -1)
+        f_hat = f_hat / np.linalg.norm(f_hat)
+        rest = f_hat - np.outer(xi1, xi1 @ f_hat)  # |rest|^2 = 1 - (f_hat . xi1)^2
+        along = squares(vectors.T @ rest)
+        phi1 = np.sum(values**power * along)
         if form == "phi1":
             return phi1
         if form == "phi2":
-            return ratio(phi1, rest @ rest)
+            return ratio(phi1, square(rest))
         kept = slice(None) if n_components is None else slice(n_components - 1)
-        return np.sum((2.0**power - values[kept] ** power) * squares[kept])
+        return np.sum((2.0**power - values[kept] ** power) * along[kept])
 
-    return score_columns(X, score)
+    return score_columns(X, score, blocks)
 
 
 def entropy(labels):
@@ -393,7 +478,7 @@ def sselect_score(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1):
     return score_columns(X, score)
 
 
-def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0):
+def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0, blocks=None):
     """Zhao, Lu, He 2008 (LSDF): E_b(f) / E_w(f), between classes over within classes and
     neighbours.
     """
@@ -405,7 +490,7 @@ def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0):
         same, same_class_weight, np.where(knn_adjacency(X, n_neighbors) & ~both, 1.0, 0.0)
     )
     between = np.where(both & ~same, 1.0, 0.0)
-    return score_columns(X, lambda f: ratio(energy(between, f), energy(within, f)))
+    return score_columns(X, lambda f: ratio(energy(between, f), energy(within, f)), blocks)
 
 
 def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
@@ -507,16 +592,22 @@ def by_score(features, scores):
 
 
 def iterative_ranking(
-    X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0
+    X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, bandwidth=1.0, blocks=None
 ):
-    """IterativeLS as printed in the paper: build the graph, score, rank, discard the last, repeat."""
+    """IterativeLS as printed in the paper: build the graph, score, rank, discard the last, repeat.
+
+    The graph is built from all columns of the current features.
+    """
     X = np.asarray(X, dtype=float)
-    all_features = list(range(X.shape[1]))
+    blocks = [[c] for c in range(X.shape[1])] if blocks is None else blocks
+    all_features = list(range(len(blocks)))
     current, discarded = all_features, []
     while True:
-        W = knn_heat_graph_in_order(X[:, current], n_neighbors, bandwidth)
+        columns = [c for f in current for c in blocks[f]]
+        W = knn_heat_graph_in_order(X[:, columns], n_neighbors, bandwidth)
         scored = current if variant == 1 else all_features
-        order = by_score(scored, score_columns(X[:, scored], lambda f, W=W: laplacian_ratio(W, f)))
+        scores = score_columns(X, lambda f, W=W: laplacian_ratio(W, f), [blocks[f] for f in scored])
+        order = by_score(scored, scores)
         size = max(len(current) - step, n_features_to_select)
         rest, discarded = order[:size], (order[size:] + discarded if variant == 1 else order[size:])
         current = sorted(rest)
@@ -524,13 +615,27 @@ def iterative_ranking(
             return np.array(rest + discarded)
 
 
+def standardized(f, is_category):
+    """The columns of a feature with a total variance of 1: those of a category divided by one
+    number, those of a group each by a separate one. Constant columns are left out.
+    """
+    f = f[:, f.max(axis=0) > f.min(axis=0)] - f.mean(axis=0)[f.max(axis=0) > f.min(axis=0)]
+    deviations = f.std(axis=0)
+    return f / (np.linalg.norm(deviations) if is_category else deviations * math.sqrt(f.shape[1]))
+
+
 def leave_one_out_r2(X, y, features, ridge=1.0):
     """1 - PRESS / PRESS of the mean, for ridge regression on standardised columns with each sample
     left out in turn.
     """
-    X, Y = np.asarray(X, dtype=float)[:, list(features)], np.asarray(y, dtype=float)
+    X = np.asarray(X, dtype=float)[:, list(features)]
+    return leave_one_out_r2_of((X - X.mean(axis=0)) / X.std(axis=0), y, ridge)
+
+
+def leave_one_out_r2_of(Z, y, ridge=1.0):
+    """The same for columns that are already standardised."""
+    Y = np.asarray(y, dtype=float)
     Y = Y[:, None] if Y.ndim == 1 else Y
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
     error = total = 0.0
     for i in range(len(Z)):
         rest = np.arange(len(Z)) != i

@@ -17,7 +17,18 @@ sys.path.append(str(FOLDER))  # The scripts there are not a package.
 
 import peers  # noqa: E402
 import run  # noqa: E402
-from suite import growth, imports, laplacian, large, page, part, peers_part, scoring_part, scripts  # noqa: E402
+from suite import (  # noqa: E402
+    endurance_part,
+    growth,
+    imports,
+    laplacian,
+    large,
+    page,
+    part,
+    peers_part,
+    scoring_part,
+    scripts,
+)
 
 RESULTS = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
 NAMES = [one.name for one in page.PARTS]
@@ -172,6 +183,45 @@ def test_targets_of_imports_scripts_and_large_tables():
     assert [target.met for target in large.targets({"cases": cases})] == [False, True, None]
 
 
+def endured(*, growth=1.0, seconds=1.5, peak=1.2, succeeded=50, refused=49):
+    script = {"seconds": 1.0, "processor": 1.0, "peak": 1.0, "read": 0.5}
+    command = {"seconds": seconds, "processor": 1.0, "peak": peak}
+    return {
+        "fits": [{"case": "a", "resident": {"50": 100.0, "1000": 100.0 + growth}}],
+        "commands": {
+            "succeeded": succeeded,
+            "equal": 100,
+            "same succeeded": 1,
+            "same refused": refused,
+            "files left": 0,
+            "processes left": 0,
+        },
+        "files": [{"command": command, "script": script}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "unmet"),
+    [
+        ({}, []),
+        ({"growth": 5.1}, [0]),
+        ({"succeeded": 49}, [1]),
+        ({"refused": 48}, [2]),
+        ({"seconds": 2.1}, [4]),
+        ({"peak": 1.6}, [5]),
+    ],
+)
+def test_targets_of_endurance(change, unmet):
+    met = [target.met for target in endurance_part.targets(endured(**change))]
+    assert met == [at not in unmet for at in range(6)]
+
+
+def test_a_failed_file_is_not_measured():
+    found = endured()
+    found["files"][0]["script"] = {"failed": "no memory"}
+    assert [target.met for target in endurance_part.targets(found)][4:] == [None, None]
+
+
 # --- growth ---
 
 
@@ -284,11 +334,18 @@ def test_parts_are_selected_by_name_or_all_but_the_large():
 
     assert len(set(NAMES)) == len(NAMES)
     assert chosen([], False) == [
-        name for name in NAMES if name not in ("large", "scale", "diverse", "quality")
+        name for name in NAMES if name not in ("large", "scale", "endurance", "diverse", "quality")
     ]
     assert chosen([], True) == NAMES
     assert chosen(["imports", "limits"], False) == ["limits", "imports"]
-    assert chosen(["imports"], True) == ["large", "scale", "imports", "diverse", "quality"]
+    assert chosen(["imports"], True) == [
+        "large",
+        "scale",
+        "endurance",
+        "imports",
+        "diverse",
+        "quality",
+    ]
 
 
 def test_an_unknown_part_is_rejected(capsys):

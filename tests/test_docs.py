@@ -29,11 +29,12 @@ SHOWN = {
     "docs/how-sure.md": (2, 2),
     "docs/large-tables.md": (2, 2),
     "docs/methods.md": (1, 0),
+    "docs/mixed-tables.md": (1, 1),
     "docs/persistence.md": (1, 1),
     "docs/prototypes.md": (1, 0),
     "docs/scaling.md": (1, 1),
     "docs/searches.md": (3, 0),
-    "docs/supervision.md": (2, 0),
+    "docs/supervision.md": (5, 0),
 }
 
 

@@ -47,7 +47,7 @@ CONTRACT = {
 
 SEARCH_CONTRACT = {
     "iterative_ranking": "(X, *, n_features_to_select=1, step=1, variant=1, n_neighbors=5, "
-    "bandwidth=1.0)",
+    "bandwidth=1.0, categorical='auto', feature_groups=None)",
     "hybrid_selection": "(X, y, *, n_features_to_select, base='fisher', n_iterations=10, "
     "confident_fraction=0.9, ",
     "floating_selection": "(X, y, *, n_features_to_select, ",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from suite import (
+    endurance_part,
     floating,
     growth,
     imports,
@@ -23,6 +24,7 @@ PARTS: tuple[Part, ...] = (
     laplacian.PART,
     large.PART,
     scale_part.PART,
+    endurance_part.PART,
     peers_part.PART,
     scoring_part.PART,
     growth.PART,

@@ -286,6 +286,7 @@ def test_text_labels_are_the_same_as_numbers():
 def test_default_methods_depend_on_the_supervision():
     X, y = load_iris(return_X_y=True)
     n = len(y)
+    length = X[:, 0] + 0.1 * np.cos(np.arange(n))
     assert quick(X, y).methods == (
         "auto",
         "fisher",
@@ -295,14 +296,14 @@ def test_default_methods_depend_on_the_supervision():
         "variance",
     )
     assert quick(X, np.where(np.arange(n) % 3, -1, y)).methods[1] == "constrained_laplacian"
-    assert quick(X, X[:, 0]).methods == (
+    assert quick(X, length).methods == (
         "auto",
         "supervised_laplacian",
         "pearson",
         "mutual_information",
     )
     assert (
-        quick(X, np.where(np.arange(n) % 3, np.nan, X[:, 0])).methods[1]
+        quick(X, np.where(np.arange(n) % 3, np.nan, length)).methods[1]
         == "semi_supervised_laplacian"
     )
 

@@ -265,6 +265,18 @@ def numbered(n, p=4):
     return X
 
 
+@given(
+    codes=arrays(np.int64, st.integers(12, 30), elements=st.integers(-1, 3)),
+    names=st.permutations(["ant", "bee", "cat", "dog"]),
+    seed=st.integers(0, 99),
+)
+def test_the_names_of_the_classes_do_not_change_the_drawn_rows(codes, names, seed):
+    labels = np.where(codes < 0, None, np.array(names, dtype=object)[codes])
+    plain, named = Supervision.from_labels(codes), Supervision.from_labels(labels)
+    draws = [drawn_rows(known, 8, np.random.default_rng(seed)).tolist() for known in (plain, named)]
+    assert draws[0] == draws[1]
+
+
 def test_the_selector_sees_the_drawn_rows_with_their_own_labels_and_no_others():
     X, y, spy = numbered(60), np.repeat([0, 1, 2], [30, 20, 10]), Spy()
     found = stability(
@@ -827,7 +839,9 @@ def test_data_that_cannot_be_used_are_refused():
     with pytest.raises(InputError, match=r"hide=0\.5 needs known labels or targets to hide"):
         stability("laplacian", WINE, hide=0.5)
     with pytest.raises(InputError, match="X holds text"):
-        stability("fisher", WINE.assign(text="a"), CULTIVAR)
+        stability("fisher", WINE.assign(text="a"), CULTIVAR, categorical=None)
+    with pytest.raises(InputError, match="X holds numbers as text"):
+        stability("fisher", WINE.assign(text="1"), CULTIVAR)
     with pytest.raises(InputError, match="SelectKBest cannot read a Supervision"):
         stability(SelectKBest(), WINE, supervision=Supervision.from_labels(CULTIVAR))
 

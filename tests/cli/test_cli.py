@@ -116,7 +116,7 @@ def small(n_rows=24):
         "size": list(map(repr, (3 * first + random.normal(size=n_rows)).tolist())),
         "p_no": (1 - probable).tolist(),
         "p_yes": probable.tolist(),
-        "note": ["text"] * n_rows,
+        "note": [f"row {row} is fine" for row in range(n_rows)],
     }
 
 
@@ -265,6 +265,8 @@ WIDE = ("--exclude", "size", "p_no", "p_yes")
 QUICK = ("--methods", "variance", "laplacian")
 JUDGED = ("--target", "kind", *QUICK)
 READING = {
+    "--categorical": ["--categorical", "p_yes"],
+    "--numeric": ["--numeric", "a", "size"],
     "--id-column": ["--id-column", "id"],
     "--exclude": ["--exclude", "size", "d"],
     "--drop-missing-columns": ["--drop-missing-columns"],
@@ -278,6 +280,7 @@ READING = {
 }
 KNOWING = {
     "--target": ["--target", "kind"],
+    "--subject-column": ["--subject-column", "id", "--target", "kind"],
     "--target-type": ["--target", "size", "--target-type", "continuous"],
     "--unlabeled": ["--target", "kind", "--unlabeled", "none"],
     "--keep-na-text": ["--target", "kind", "--keep-na-text"],
@@ -287,7 +290,16 @@ KNOWING = {
     "--normalize-proba": ["--proba-columns", "p_no", "p_yes", "--normalize-proba"],
     "--unsupervised": ["--unsupervised"],
 }
+GROUPING = {
+    "--feature-groups": ["--feature-groups", "groups.csv"],
+    "--group-by-prefix": ["--group-by-prefix", "_"],
+}
+CONFIDENCE = {"--confidence-column": ["--target", "kind", "--confidence-column", "sure"]}
 RANKING = {
+    **GROUPING,
+    "--keep-feature": ["--keep-feature", "c"],
+    "--candidates": ["--candidates", "a", "c"],
+    "--costs": ["--costs", "costs.csv"],
     "--method": ["--method", "laplacian"],
     "--top": ["--top", "2"],
     "--fraction": ["--fraction", "0.5"],
@@ -335,9 +347,17 @@ SELECTING = {
 }
 # Arguments for the test of each option. The options in TRIED_ELSEWHERE have separate tests.
 TRIED = {
-    "rank": {**READING, **KNOWING, **RANKING, **WRITING, **SHOWING, "--rows": ["--rows", "all"]},
-    "compare": {**READING, **KNOWING, **WRITING, **SHOWING, **COMPARING},
-    "select": {**READING, **KNOWING, **RANKING, **WRITING, **SELECTING},
+    "rank": {
+        **READING,
+        **KNOWING,
+        **CONFIDENCE,
+        **RANKING,
+        **WRITING,
+        **SHOWING,
+        "--rows": ["--rows", "all"],
+    },
+    "compare": {**READING, **KNOWING, **GROUPING, **WRITING, **SHOWING, **COMPARING},
+    "select": {**READING, **KNOWING, **CONFIDENCE, **RANKING, **WRITING, **SELECTING},
     "methods": {"--format": ["--format", "csv"], "--json": ["--json"], "--debug": ["--debug"]},
     "explain": {"--debug": ["fisher", "--debug"]},
 }
@@ -367,9 +387,14 @@ def test_every_option(run, table, command, option):
     """The command accepts the option, and prints its result or writes it to the named file."""
     write_csv("pairs.csv", {"s": ["1", "1"], "t": ["3", "2"], "kind": ["must", "cannot"]})
     write_csv("proba.csv", {"no": table["p_no"], "yes": table["p_yes"]})
+    write_csv("groups.csv", {"column": ["a", "b"], "group": ["first", "first"]})
+    write_csv("costs.csv", {"column": ["a"], "cost": ["2"]})
     arguments = TRIED[command][option]
+    if option == "--confidence-column":
+        write_csv("t.csv", table | {"sure": ["0.8"] * len(table["id"])})
     if command in ("rank", "compare", "select"):
-        arguments = ["t.csv", *arguments]
+        # The classes have gaps, so they are a target or nothing.
+        arguments = ["t.csv", *arguments] + ["--exclude", "kind"] * ("kind" not in arguments)
         if command == "compare" and "--methods" not in arguments:
             arguments += QUICK
     before = set(os.listdir())
@@ -493,7 +518,7 @@ def test_only_the_result_is_on_standard_output(run, table, command):
     ):
         assert line in loud.err.splitlines()
         assert line not in loud.out
-    assert "'note' (text)" in loud.err
+    assert "'note' (an identifier or free text)" in loud.err
 
 
 def test_quiet_keeps_errors(folder, capsys):
@@ -593,11 +618,12 @@ def test_json_document(run, table):
         "n_rows": 24,
         "n_columns": 10,
         "n_features": 4,
+        "categories": [],
         "notes": [],
         "left_out": [
-            {"column": "id", "why": "text"},
+            {"column": "id", "why": "an identifier or free text"},
             *({"column": name, "why": "as requested"} for name in ("size", "p_no", "p_yes")),
-            {"column": "note", "why": "text"},
+            {"column": "note", "why": "an identifier or free text"},
         ],
     }
     assert document["known"]["target"] == "kind"
@@ -663,10 +689,11 @@ def test_formats_agree(run, table):
 def test_standard_input_and_compression(run, table, folder):
     content = Path("t.csv").read_bytes()
     Path("t.csv.gz").write_bytes(gzip.compress(content))
-    plain = run("rank", "t.csv", "--json").features
-    assert run("rank", "t.csv.gz", "--json").features == plain
+    plain = run("rank", "t.csv", *NO_FEATURES, "--json").features
+    assert run("rank", "t.csv.gz", *NO_FEATURES, "--json").features == plain
     for given in (content, gzip.compress(content)):
-        answer = installed("rank", "-", "--json", "--report", "out.html", "--force", input=given)
+        options = (*NO_FEATURES, "--json", "--report", "out.html", "--force")
+        answer = installed("rank", "-", *options, input=given)
         assert answer.features == plain
         assert answer.document["table"]["name"] == "standard input"
 
@@ -768,13 +795,69 @@ def test_probabilities(run, table):
         {"id": table["id"][reverse], "no": table["p_no"][reverse], "yes": table["p_yes"][reverse]},
     )
     check_equal(run(*common, *NO_FEATURES, "--proba", "named.csv", "--id-column", "id"), expected)
-    check_equal(run(*common, "--exclude", "size", "--proba-columns", "p_no", "p_yes"), expected)
+    by_columns = ("--exclude", "size", "kind", "--proba-columns", "p_no", "p_yes")
+    check_equal(run(*common, *by_columns), expected)
     write_csv(
         "odds.csv",
         {"no": [4 * one for one in table["p_no"]], "yes": [4 * one for one in table["p_yes"]]},
     )
     check_equal(run(*common, *NO_FEATURES, "--proba", "odds.csv", "--normalize-proba"), expected)
     assert main(["rank", "t.csv", *NO_FEATURES, "--proba", "odds.csv"]) == 3
+
+
+def test_empty_probabilities_are_unlabelled_rows(run, table):
+    proba = np.array([table["p_no"], table["p_yes"]]).T
+    proba[::3] = np.nan
+    cells = [["" if np.isnan(one) else repr(one) for one in some] for some in proba.T.tolist()]
+    known = graphsieve.Supervision.from_probabilities(proba, classes=["p_no", "p_yes"])
+    expected = graphsieve.rank(
+        matrix_of(table), supervision=known, feature_names=FEATURES, n_features_to_select=2
+    )
+    write_csv("t.csv", table | {"p_no": cells[0], "p_yes": cells[1]})
+    write_csv("proba.csv", {"p_no": cells[0], "p_yes": cells[1]})
+    common = ("rank", "t.csv", "--top", "2", "--json")
+    check_equal(
+        run(*common, "--exclude", "size", "kind", "--proba-columns", "p_no", "p_yes"), expected
+    )
+    check_equal(
+        run(*common, "--exclude", "size", "kind", "p_no", "p_yes", "--proba", "proba.csv"), expected
+    )
+
+
+@pytest.mark.parametrize("command", ["rank", "select"])
+def test_confidence(run, table, command):
+    sure = np.linspace(0.5, 1, len(table["id"]))
+    write_csv("t.csv", table | {"sure": list(map(repr, sure.tolist()))})
+    known = graphsieve.Supervision.from_labels(classes_of(table), confidence=sure)
+    settings = {"method": "weighted_laplacian", "n_features_to_select": 2}
+    expected = graphsieve.rank(
+        matrix_of(table), supervision=known, feature_names=FEATURES, **settings
+    )
+    options = ("--target", "kind", "--confidence-column", "sure", *NO_FEATURES[:-1], "--top", "2")
+    if command == "rank":
+        check_equal(
+            run("rank", "t.csv", *options, "--method", settings["method"], "--json"), expected
+        )
+    else:
+        answer = run("select", "t.csv", *options, "--method", settings["method"])
+        header = answer.out.splitlines()[0].split(",")
+        assert set(header) == {*np.array(FEATURES)[expected.selected], "kind"}
+
+
+def test_several_targets(run, table):
+    other = [repr(float(b) + float(d)) for b, d in zip(table["b"], table["d"], strict=True)]
+    other[3] = ""
+    write_csv("t.csv", table | {"other": other})
+    y = np.array([[float(cell or "nan") for cell in column] for column in (table["size"], other)]).T
+    expected = graphsieve.rank(matrix_of(table), y, feature_names=FEATURES, n_features_to_select=2)
+    options = ("--target", "size", "other", "--exclude", "p_no", "p_yes", "kind", "--top", "2")
+    answer = run("rank", "t.csv", *options, "--json")
+    check_equal(answer, expected)
+    assert "target 'size', 'other': 2 targets, all known for 23 of 24 rows" in answer.err
+    header = run("select", "t.csv", *options).out.splitlines()[0].split(",")
+    assert {"size", "other"} < set(header)
+    compared = run("compare", "t.csv", *options[:-2], "--methods", "pearson", "variance")
+    assert "pearson" in compared.out
 
 
 def test_kinds_of_targets(run, table):
@@ -787,6 +870,7 @@ def test_kinds_of_targets(run, table):
         return graphsieve.rank(X, y, feature_names=FEATURES, n_features_to_select=2, **settings)
 
     check_equal(run(*common, "--exclude", "number", "--target", "kind"), ranked(classes))
+    common = (*common, "--exclude", "kind")
     check_equal(run(*common, "--target", "number"), ranked(np.array(numbers)))
     check_equal(
         run(*common, "--target", "number", "--unlabeled", "3"),
@@ -839,6 +923,152 @@ def test_settings_of_a_ranking(run, table):
         check_equal(run("rank", "t.csv", *NO_FEATURES, *options, *counted, "--json"), expected)
 
 
+# --- categories and groups
+# --------------------------------------------------------------------------------------------------
+
+
+def mixed(n_rows=40):
+    """Return a table with numbers, categories and a free text."""
+    random = np.random.default_rng(4)
+    kind = np.arange(n_rows) % 2
+    stage = (kind + random.integers(0, 2, n_rows)) % 3
+    return {
+        "band_1": (random.normal(size=n_rows) + kind).tolist(),
+        "stage": [("low", "middle", "high")[one] for one in stage],
+        "band_2": random.normal(size=n_rows).tolist(),
+        "smoker": random.choice(["yes", "no"], n_rows).tolist(),
+        "code": random.integers(1, 4, n_rows).tolist(),
+        "remark": [f"remark {row}" for row in range(n_rows)],
+        "kind": ["uv"[one] for one in kind],
+    }
+
+
+MIXED = ("band_1", "stage", "band_2", "smoker", "code")
+
+
+@pytest.fixture
+def mixture(folder):
+    """The mixed table as m.csv and as a data frame of its features."""
+    columns = mixed()
+    write_csv("m.csv", columns)
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame({name: columns[name] for name in MIXED}), columns
+
+
+GROUPS = {"bands": ["band_1", "band_2"], "habits": ["smoker", "code"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        ((), {}),
+        (("--categorical", "code"), {"categorical": ["stage", "smoker", "code"]}),
+        (
+            ("--method", "laplacian", "--top", "2"),
+            {"method": "laplacian", "n_features_to_select": 2},
+        ),
+        (("--group-by-prefix", "_"), {"feature_groups": "_"}),
+        (("--feature-groups", "groups.csv"), {"feature_groups": GROUPS}),
+        (("--feature-groups", "groups.json"), {"feature_groups": GROUPS}),
+        (("--keep-feature", "code", "smoker"), {"keep": ["code", "smoker"]}),
+        (("--candidates", "code", "stage"), {"candidates": ["code", "stage"]}),
+        (("--costs", "costs.csv"), {"cost": {"stage": 9, "code": 0.25}}),
+        (("--costs", "costs.json"), {"cost": {"stage": 9, "code": 0.25}}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_same_ranking_as_of_a_data_frame(run, mixture, options, settings):
+    frame, columns = mixture
+    lines = [(column, group) for group, members in GROUPS.items() for column in members]
+    write_csv("groups.csv", dict(zip(("column", "group"), zip(*lines, strict=True), strict=True)))
+    Path("groups.json").write_text(json.dumps(GROUPS))
+    Path("costs.csv").write_text("stage;9\ncode;0.25\n")
+    Path("costs.json").write_text('{"stage": 9, "code": 0.25}')
+    answer = run("rank", "m.csv", "--target", "kind", *options, "--json")
+    expected = graphsieve.rank(
+        frame, columns["kind"], **{"n_features_to_select": "auto", **settings}
+    )
+    check_equal(answer, expected)
+    assert [one["kind"] for one in answer.features] == [
+        expected.kinds[place] for place in expected.order
+    ]
+    if "feature_groups" in settings:
+        assert [one["columns"] for one in answer.features] == [
+            list(expected.members[place]) for place in expected.order
+        ]
+
+
+def test_notes_on_categories_and_groups(run, mixture):
+    answer = run("rank", "m.csv", "--target", "kind", "--group-by-prefix", "_", "--format", "csv")
+    lines = answer.err.splitlines()
+    assert lines[0] == (
+        "m.csv: 40 rows, 7 columns, 5 of them features (2 categories: 'stage', 'smoker')"
+    )
+    assert "excluded: 'remark' (an identifier or free text)" in lines
+    assert "1 group: 'band' (2 columns)" in lines
+    rows = {row["feature"]: row for row in csv.DictReader(io.StringIO(answer.out))}
+    assert {name: (row["kind"], row["columns"]) for name, row in rows.items()} == {
+        "band": ("group", "band_1; band_2"),
+        "stage": ("category", "stage"),
+        "smoker": ("category", "smoker"),
+        "code": ("number", "code"),
+    }
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_select_writes_categories_and_whole_groups(run, mixture, ending):
+    frame, columns = mixture
+    file = f"m.{ending}"
+    if ending == "parquet":
+        frame.assign(kind=columns["kind"]).astype({"stage": "category"}).to_parquet(file)
+    keeping = ("--keep-feature", "band", "stage", "--top", "2", "--group-by-prefix", "_")
+    run("select", file, "--target", "kind", *keeping, "-o", f"out.{ending}")
+    pandas = pytest.importorskip("pandas")
+    written = getattr(pandas, f"read_{ending}")(f"out.{ending}")
+    assert list(written) == ["band_1", "stage", "band_2", "kind"]
+    assert written["stage"].tolist() == columns["stage"]
+    assert written["band_2"].tolist() == pytest.approx(columns["band_2"])
+    assert (str(written["stage"].dtype) == "category") == (ending == "parquet")
+
+
+def test_select_writes_levels_as_they_are(run, folder):
+    """A category keeps its spelling, also if it is declared and holds numbers."""
+    zips = ["007", "7", "007", "10"] * 5
+    write_csv("t.csv", {"zip": zips, "a": range(20)})
+    written = run("select", "t.csv", "--categorical", "zip", "--top", "2").out
+    assert [row["zip"] for row in csv.DictReader(io.StringIO(written))] == zips
+
+
+def test_compare_categories_and_groups(run, mixture):
+    frame, columns = mixture
+    judged = (
+        "--target",
+        "kind",
+        "--methods",
+        "auto",
+        "fisher",
+        "--learners",
+        "1nn",
+        "--folds",
+        "2",
+    )
+    for options, settings in (
+        ((), {}),
+        (("--group-by-prefix", "_"), {"feature_groups": "_"}),
+    ):
+        found = run("compare", "m.csv", *judged, *options, "--json").document
+        expected = graphsieve.compare(
+            frame, columns["kind"], methods=["auto", "fisher"], learners="1nn", folds=2, **settings
+        )
+        assert [one["features"] for one in found["rankings"]] == [
+            one["features"] for one in expected.facts()["rankings"]
+        ]
+        assert [one["mean"] for one in found["evaluation"]["curves"]] == [
+            pytest.approx(one["mean"], rel=DIGITS)
+            for one in expected.facts()["evaluation"]["curves"]
+        ]
+
+
 # --- reproduction
 # --------------------------------------------------------------------------------------------------
 
@@ -852,9 +1082,18 @@ def reproduction_of(report):
 
 REPEATED = [
     ("--target", "kind"),
-    ("--target", "size", "--target-type", "continuous", "--top", "3", "--method", "pearson"),
+    (
+        *("--target", "size", "--target-type", "continuous", "--top", "3", "--method", "pearson"),
+        *("--exclude", "kind"),
+    ),
+    (
+        *("--target", "kind", "--categorical", "p_yes", "--numeric", "a", "--costs", "costs.csv"),
+        *("--feature-groups", "groups.csv", "--keep-feature", "c", "--candidates", "first", "d"),
+    ),
+    ("--unsupervised", "--drop-missing-rows", "--group-by-prefix", "_"),
     (
         "--exclude",
+        "kind",
         "size",
         "p_no",
         "--unsupervised",
@@ -867,6 +1106,7 @@ REPEATED = [
     ),
     ("--pairs", "pairs.csv", "--id-column", "id", *NO_FEATURES, "--drop-missing-rows"),
     ("--pairs", "pairs.csv", "--target", "kind", "--id-column", "id", "--fill-missing"),
+    ("--target", "kind", "--subject-column", "id", "--drop-missing-rows"),
     (
         "--proba",
         "proba.csv",
@@ -886,16 +1126,24 @@ REPEATED = [
         "--sep",
         ",",
     ),
+    ("--target", "kind", "--confidence-column", "sure", "--unlabeled", "none", *WIDE),
+    ("--target", "size", "d", "--exclude", "p_no", "p_yes", "kind"),
 ]
 
 
+# The probabilities of the classes are functions of the target.
+@pytest.mark.filterwarnings("ignore:.*one-to-one function of the target")
 @pytest.mark.parametrize("options", REPEATED, ids=[" ".join(options) for options in REPEATED])
 def test_the_report_shows_how_to_reproduce_a_ranking(run, table, capsys, options):
     if any("missing" in option for option in options):
         table["c"][5] = ""
         write_csv("t.csv", table)
+    if "--confidence-column" in options:
+        write_csv("t.csv", table | {"sure": ["0.8", "0.9"] * (len(table["id"]) // 2)})
     Path("pairs.csv").write_text(pairs_csv(lambda row: f"s{row}" if row != 5 else "s7"))
     write_csv("proba.csv", {"no": table["p_no"], "yes": table["p_yes"]})
+    write_csv("groups.csv", {"column": ["a", "b"], "group": ["first", "first"]})
+    write_csv("costs.csv", {"column": ["first", "d"], "cost": ["2", "0.5"]})
     first = run("rank", os.path.abspath("t.csv"), *options, "--report", "out.html", "--json")
     command, python = reproduction_of("out.html")
     assert command[:3] == ["graphsieve", "rank", "t.csv"]

@@ -41,9 +41,9 @@ COMMAND = Path(sys.executable).parent / "graphsieve"
 
 # The cases of docs/bad-input.md with a result on the command line.
 C_ROWS = (
-    *(1, 2, 3, 8, 12, 17, 18, 20, 24, 25),
+    *(1, 2, 3, 8, 12, 17, 18, 20, 24, 25, 49),
     *(55, 56, 57, 58, 59, 60, 62, 63, 64, 66, 67, 68),
-    *(77, 78, 80, 82, 83, 85, 86, 87, 89, 91, 92),
+    *(77, 78, 80, 82, 83, 84, 85, 86, 87, 89, 91, 92),
     *(93, 94, 95, 97, 102, 103, 105, 106, 107),
     *(120, 121),
     *(
@@ -76,6 +76,8 @@ C_ROWS = (
     *(168, 169, 170, 171, 172, 173, 175, 176, 178, 179, 180, 181, 183, 184, 185, 186, 187, 188),
     *(189, 190, 191, 192, 193, 194, 195, 197, 198, 199, 200),
     *(201, 202),
+    *(240, 241, 242, 243, 244, 245, 246, 247),
+    *(250, 251, 253, 254, 255),
 )
 
 # --- helper functions
@@ -289,7 +291,7 @@ REFUSED = [
         text_of({"y": ["a", "b"] * 5}),
         TARGET,
         3,
-        ("no numeric column",),
+        ("no column to rank",),
     ),
     (57, "one row", "t.csv", text_of(columns(1)), (), 3, ("1 sample", "at least 2")),
     (
@@ -494,6 +496,86 @@ def test_row(refused, case):
     refused(["rank", name, *options], code, *words)
 
 
+KINDS = text_of({"a": range(8), "b": "pqrspqrs", "c": ["u", "v"] * 4, "id": "abcdefgh"})
+DECLARED = [
+    (240, ("--numeric", "c"), 3, ("--numeric contains 'c', but line 2 holds 'u'; correct",)),
+    (241, ("--numeric", "d"), 2, ("no column 'd'",)),
+    (241, ("--categorical", "ids"), 2, ("no column 'ids' (did you mean 'id'?)",)),
+    (241, ("--target", "c", "--categorical", "c"), 2, ("'c' is named as the target and in",)),
+    (241, ("--categorical", "b", "--numeric", "b"), 2, ("--categorical contains 'b', which is",)),
+    (242, ("--categorical", "a"), 3, ("'a', which has 8 levels in 8 rows", "2 rows per level")),
+    (242, ("--categorical", "id"), 3, ("'id', which has 8 levels in 8 rows",)),
+    (245, ("--group-by-prefix", ""), 2, ("--group-by-prefix: must not be empty",)),
+    (245, ("--group-by-prefix", "_"), 3, ("--group-by-prefix is '_', but no two names share",)),
+    (245, ("--group-by-prefix", "_", "--feature-groups", "f"), 2, ("not allowed with",)),
+    (247, ("--keep-feature", "d"), 3, ("--keep-feature contains 'd'", "no such column")),
+    (247, ("--candidates", "a", "id"), 3, ("--candidates contains 'id'", "no such column")),
+    (247, ("--keep-feature", "a", "b", "--top", "1"), 3, ("--keep-feature names 2", "raise --top")),
+    (
+        247,
+        ("--keep-feature", "a", "--method", "iterative", "--exclude", "b", "c"),
+        3,
+        ("the search 'iterative' has no --keep-feature; leave it out",),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [one[1:] for one in DECLARED],
+    ids=[f"{one[0]}-{' '.join(one[1])}" for one in DECLARED],
+)
+def test_declared_columns_and_features(refused, options, code, words):
+    put("t.csv", KINDS)
+    refused(["rank", "t.csv", *options], code, *words)
+
+
+@case(242)
+def test_row_242_columns_that_cannot_be_categories(refused):
+    put("t.parquet", parquet({"a": [1.0, 2.0, 3.0], "list": [[1], [2], [3]]}))
+    why = "'list', but this column of t.parquet cannot be used (lists or records)"
+    for option in ("--categorical", "--numeric"):
+        refused(["rank", "t.parquet", option, "list"], 3, option, why)
+    put("t.mtx", b"%%MatrixMarket matrix coordinate real general\n3 2 2\n1 1 5\n3 2 4\n")
+    refused(["rank", "t.mtx", "--categorical", "x0"], 3, "--categorical needs a table that is not")
+
+
+COLUMN_FILES = [
+    (243, "feature-groups", "", ("f is an empty file; expected lines of column and group",)),
+    (243, "feature-groups", "a,g\nb\n", ("1 values in line 2; expected a column and its group",)),
+    (243, "feature-groups", "a,g\n,g\n", ("line 2; expected a column and its group",)),
+    (243, "feature-groups", 'a,"g\n', ("f cannot be read in line 1",)),
+    (243, "feature-groups", "{", ("f is not valid JSON",)),
+    (243, "feature-groups", "[1]", ("f holds [1]; expected {",)),
+    (243, "feature-groups", '{"g": "a"}', ("f has 'a' for 'g'; expected a list of columns",)),
+    (243, "feature-groups", '{"g": [1]}', ("f has [1] for 'g'; expected column names",)),
+    (243, "feature-groups", '{"g": ["a"], "g": ["b"]}', ("f holds 'g' twice",)),
+    (243, "feature-groups", '{"g": []}', ("--feature-groups has no features for 'g'",)),
+    (243, "costs", "a,1,2\n", ("f has 3 values in line 1; expected a column and its cost",)),
+    (243, "costs", b"a,1\n\xff,1\n", ("f is not UTF-8 text", "line 2")),
+    (244, "feature-groups", "a,g\nd,g\n", ("--feature-groups contains 'd'", "no such column")),
+    (244, "feature-groups", "a,g\na,h\n", ("--feature-groups has column 'a' in 'g' and in 'h'",)),
+    (244, "feature-groups", "a,c\nb,c\n", ("--feature-groups has the name 'c', which is also",)),
+    (246, "costs", "a,free\n", ("f has the cost 'free' in line 1; expected a number above 0",)),
+    (246, "costs", "column,cost\na,0\n", ("f has the cost '0' in line 2; expected a number",)),
+    (246, "costs", "a,inf\n", ("f has the cost 'inf' in line 1; expected a number",)),
+    (246, "costs", '{"a": true}', ("f has the cost True in 'a'; expected a number above 0",)),
+    (246, "costs", "a,1\na,2\n", ("f has a second cost of 'a' in line 2; keep one",)),
+    (247, "costs", "d,1\n", ("--costs contains 'd'", "no such column")),
+]
+
+
+@pytest.mark.parametrize(
+    ("option", "content", "words"),
+    [one[1:] for one in COLUMN_FILES],
+    ids=[f"{one[0]}-{at}" for at, one in enumerate(COLUMN_FILES)],
+)
+def test_files_of_groups_and_costs(refused, option, content, words):
+    put("t.csv", KINDS)
+    put("f", content)
+    refused(["rank", "t.csv", f"--{option}", "f"], 3, *words)
+
+
 PAIRS = [
     (93, "both", "3,5,must\n3,5,cannot\n", (), ("'3'", "'5'", "'3' = '5'")),
     (
@@ -572,13 +654,17 @@ def test_row_2_mostly_missing(refused, ranked):
 
 
 @case(8)
-def test_row_8_text_is_left_out(ranked, refused):
+def test_row_8_text_is_a_category_or_left_out(ranked, refused):
     answer = ranked(with_column("city", ["Rome", "Oslo"] * 15))
+    assert {one["feature"]: one["kind"] for one in answer.features}["city"] == "category"
+    assert "(1 category: 'city')" in answer.err.splitlines()[0]
+    answer = ranked(with_column("name", [f"row {row}" for row in range(30)]))
     same_ranking(answer, ranked(PLAIN))
-    assert answer.document["table"]["left_out"] == [{"column": "city", "why": "text"}]
-    assert "excluded: 'city' (text)" in answer.err.splitlines()
-    put("t.csv", "a,b\nx,y\nz,w\n")
-    refused(["rank", "t.csv"], 3, "no numeric column", "'a' (text)", "'b' (text)")
+    why = "an identifier or free text"
+    assert answer.document["table"]["left_out"] == [{"column": "name", "why": why}]
+    assert f"excluded: 'name' ({why})" in answer.err.splitlines()
+    put("t.csv", "a,b\nx,2026-01-31\ny,2026-02-01\nz,2026-02-01\n")
+    refused(["rank", "t.csv"], 3, "no column to rank", f"'a' ({why})", "'b' (dates)")
 
 
 @case(12)
@@ -696,7 +782,7 @@ def test_row_62_and_64_all_constant(ranked, refused, content):
     assert [record["score"] for record in answer.features] == [None] * len(names)
     assert not any(record["selected"] for record in answer.features)
     assert any(
-        f"{len(names)} of {len(names)} features" in text for text in answer.document["warnings"]
+        f"{len(names)} of {len(names)} columns" in text for text in answer.document["warnings"]
     )
     refused(["select", "table.csv"], 3, "no column can be selected")
     refused(["select", "table.csv", "-o", "reduced.csv"], 3, "no column can be selected")
@@ -719,7 +805,7 @@ def test_row_63_some_constant(ranked, run, options):
         ("l", None, "unscorable"),
     ]
     assert all(record["flag"] is None for record in answer.features[:-2])
-    assert len([text for text in answer.document["warnings"] if "2 of 6 features" in text]) == 1
+    assert len([text for text in answer.document["warnings"] if "2 of 6 columns" in text]) == 1
     rows = list(
         csv.DictReader(io.StringIO(run("rank", "table.csv", "--format", "csv", *options).out))
     )
@@ -886,6 +972,20 @@ def test_row_89_texts_like_dates_are_classes(ranked):
     assert "2 classes ('2020-01-01', '2020-01-02')" in known_line(answer)
 
 
+@case(49)
+def test_row_49_names_in_two_unicode_forms(ranked):
+    content = PLAIN.replace("f0", "caf\u00e9", 1).replace("f1", "cafe\u0301", 1)
+    assert any("Unicode form" in text for text in ranked(content).document["warnings"])
+
+
+@case(84)
+def test_row_84_labels_in_two_spellings(ranked):
+    answer = ranked(with_column("y", ["01", "1"] * 15), *TARGET)
+    assert any("in two spellings" in text for text in answer.document["warnings"])
+    answer = ranked(with_column("y", ["TRUE", "true", "false"] * 10), *TARGET)
+    assert "2 classes" in known_line(answer)
+
+
 @case(91)
 def test_row_91_the_target_is_not_a_feature(ranked):
     answer = ranked(with_column("y", [str(row % 2) for row in range(30)]), *TARGET)
@@ -976,6 +1076,71 @@ def test_invalid_probabilities(refused):
     refused(["rank", "t.csv", "--proba", "proba.csv"], 3, "proba.csv", "row '8'", "'p'", "-0.5")
     put("proba.csv", text_of({name: some[:9] for name, some in proba.items()}))
     refused(["rank", "t.csv", "--proba", "proba.csv"], 3, "9 rows", "30 rows")
+
+
+@case(250)
+def test_row_250_probabilities_that_are_missing_in_part_of_a_row(refused):
+    odd = {"p": ["0.5"] * 30, "q": [*["0.5"] * 4, "", *["0.5"] * 25]}
+    put("t.csv", text_of(columns() | odd))
+    refused(["rank", "t.csv", "--proba-columns", "p", "q"], 3, "line 6", "'q'", "whole row")
+    put("t.csv")
+    put("proba.csv", text_of(odd))
+    refused(["rank", "t.csv", "--proba", "proba.csv"], 3, "proba.csv", "row '5'", "'q'", "whole")
+
+
+@case(251)
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [
+        ("1.5", ("column 'sure'", "1.5", "line 6", "from 1/2")),
+        ("", ("column 'sure'", "nothing", "line 6", "has a label")),
+        ("high", ("column 'sure'", "'high'", "line 6", "a probability")),
+    ],
+)
+def test_row_251_confidence_that_is_no_probability(refused, cell, words):
+    extra = {"kind": ["no", "yes"] * 15, "sure": [*["0.8"] * 4, cell, *["0.8"] * 25]}
+    put("t.csv", text_of(columns() | extra))
+    refused(["rank", "t.csv", "--target", "kind", "--confidence-column", "sure"], 3, *words)
+
+
+@case(253)
+def test_row_253_a_confidence_column_without_labels(refused):
+    extra = {
+        "kind": ["no", "yes"] * 15,
+        "size": [repr(row / 7) for row in range(30)],
+        "sure": ["0.8"] * 30,
+    }
+    put("t.csv", text_of(columns() | extra))
+    sure = ["rank", "t.csv", "--confidence-column", "sure"]
+    refused(sure, 2, "--confidence-column needs a target")
+    refused([*sure, "--target", "size"], 2, "needs class labels", "'size'", "continuous")
+    refused([*sure, "--target", "kind", "--proba", "p.csv"], 2, "--proba and --confidence-column")
+    refused([*sure, "--target", "sure"], 2, "'sure' is named as the target")
+    refused([*sure, "--target", "kind", "--exclude", "sure"], 2, "'sure'", "the confidence")
+    refused(["compare", "t.csv", "--confidence-column", "sure"], 2, "--confidence-column")
+
+
+SIZES = {"one": [repr(row / 7) for row in range(30)], "two": [repr(row**2) for row in range(30)]}
+
+
+@case(254)
+def test_row_254_targets_that_are_no_numbers(refused):
+    put("t.csv", text_of(columns() | SIZES | {"odd": [*["1.5"] * 4, "high", *["2.5"] * 25]}))
+    words = ("column 'odd'", "'high'", "line 6", "a number")
+    refused(["rank", "t.csv", "--target", "one", "odd"], 3, *words)
+    several = ["rank", "t.csv", "--target", "one", "two"]
+    refused([*several, "--target-type", "classes"], 3, "0 and 1", "--target-type continuous")
+    refused(["rank", "t.csv", "--target", "one", "one"], 2, "--target names a column twice")
+    refused([*several, "--exclude", "two"], 2, "'two' is named as the target")
+    refused([*several, "--unlabeled", "3"], 2, "--unlabeled 3", "'one', 'two'")
+
+
+@case(255)
+def test_row_255_a_method_that_needs_one_target(refused):
+    put("t.csv", text_of(columns() | SIZES))
+    several = ["rank", "t.csv", "--target", "one", "two", "--method"]
+    refused([*several, "mutual_information"], 3, "needs one target, got 2")
+    refused([*several, "fisher"], 3, "'fisher' needs labels")
 
 
 # --- G. files
@@ -1085,7 +1250,7 @@ def test_row_157_very_wide_and_very_long(ranked, refused):
     assert answer.features[0]["feature"] == "c77777"
     assert len(answer.features) == n_columns
     long_cell = "x" * 50_000_000
-    answer = ranked(f'a,b,note\n1,2,"{long_cell}"\n2,5,\n4,1,\n')
+    answer = ranked(f'a,b,note\n1,2,"{long_cell}"\n2,5,x\n4,1,y\n')
     assert sorted(answer.order) == ["a", "b"]
     assert len(answer.err) + len(answer.out) < 10_000
 
@@ -1104,12 +1269,12 @@ def test_row_159_parquet_columns_of_every_kind(ranked):
         "when": [datetime.datetime(2020, 1, 1)] * n_rows,
     }
     answer = ranked(parquet(table), name="t.parquet")
-    assert sorted(answer.order) == ["flag", "number", "price"]
+    assert sorted(answer.order) == ["flag", "kind", "number", "price"]
+    assert answer.document["table"]["categories"] == ["kind"]
     left_out = {one["column"]: one["why"] for one in answer.document["table"]["left_out"]}
     assert left_out == {
         "list": "lists or records",
         "record": "lists or records",
-        "kind": "text",
         "when": "dates",
     }
 
@@ -1872,7 +2037,8 @@ def test_row_202_too_little_memory(folder, arguments):
     random = np.random.default_rng(8)
     table = {f"c{place}": random.normal(size=1500).tolist() for place in range(40)}
     put("t.csv", text_of(table | {"y": ["a", "b", "c"] * 500}))
-    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    # With several threads, OpenBLAS ends the process when it runs out of memory.
+    environment = {**os.environ, "OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "1"}
     ended = subprocess.run(
         [sys.executable, "-c", SHORT_OF_MEMORY, *arguments],
         capture_output=True,

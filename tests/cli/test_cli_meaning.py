@@ -5,8 +5,10 @@ Options without effect are refused.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import html
+import json
 import re
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +17,7 @@ import numpy as np
 import pytest
 
 from command import numbers, put
-from graphsieve import read_table
+from graphsieve import rank, read_table
 from graphsieve._base.errors import InputTypeError
 from graphsieve.table.files.writing import write_table
 
@@ -506,3 +508,97 @@ def test_a_first_line_of_pairs_without_row_names_is_a_header(run):
     code, _, err = run("rank", "t.csv", "--id-column", "id", "--pairs", "pairs.csv")
     assert code == 0
     assert "supervision: 1 must-link, 0 cannot-link" in err
+
+
+def test_rows_of_a_subject_count_once(run):
+    """The column of subjects is no feature, and gives the result of `groups` in Python."""
+    random = np.random.default_rng(0)
+    subject = np.repeat(np.arange(12), 6)
+    X = random.normal(size=(12, 8))[subject] + 0.05 * random.normal(size=(72, 8))
+    kind = (np.arange(12) % 2)[subject]
+    columns = {f"x{j}": [repr(float(value)) for value in X[:, j]] for j in range(8)}
+    columns |= {"kind": [f"k{one}" for one in kind], "who": [f"p{one}" for one in subject]}
+    put("t.csv", columns)
+    common = ("t.csv", "--target", "kind", "--subject-column", "who")
+    code, out, err = run("rank", *common, "--top", "3", "--json")
+    expected = rank(
+        X, kind, groups=subject, n_features_to_select=3, feature_names=[f"x{j}" for j in range(8)]
+    )
+    assert code == 0
+    assert [one["feature"] for one in json.loads(out)["features"]][:3] == expected.best(3)
+    assert "subjects in 'who': 12 subjects" in err
+    code, out, _ = run(
+        "compare",
+        *common,
+        "--methods",
+        "fisher",
+        "--sizes",
+        "3",
+        "--learners",
+        "1nn",
+        "--format",
+        "csv",
+    )
+    assert code == 0
+    [found] = [one for one in csv.DictReader(out.splitlines()) if one["method"] == "fisher"]
+    assert float(found["mean"]) < 0.8
+    code, out, _ = run("select", *common, "--top", "2")
+    assert {"kind", "who"} < set(out.splitlines()[0].split(","))
+    assert out.splitlines()[0].count(",") == 3
+    put("t.csv", {**columns, "who": ["", *columns["who"][1:]]})
+    code, _, err = run("rank", *common)
+    assert code == 3
+    assert "column 'who' holds nothing in" in err
+    code, _, err = run("rank", "t.csv", "--target", "kind", "--subject-column", "kind")
+    assert code == 2
+    assert "column 'kind' is named as the target and in another option" in err
+
+
+def test_copied_rows_are_reported(run):
+    random = np.random.default_rng(0)
+    X = np.tile(random.normal(size=(15, 6)), (2, 1))
+    put("t.csv", {f"x{j}": [repr(float(value)) for value in X[:, j]] for j in range(6)})
+    code, _, err = run("rank", "t.csv", "--top", "2")
+    assert code == 0
+    assert "15 of 30 rows are copies of other rows" in err
+    assert "--subject-column" in err
+
+
+@pytest.mark.parametrize("n_known", [5, 12, 20])
+def test_whole_numbers_that_do_not_repeat_are_a_quantity(run, n_known):
+    """The note on the target and the first line of the ranking both state the decision."""
+    sizes = [(37 * i) % 101 + 20 for i in range(24)]
+    put("t.csv", {**numbers(), "size": [sizes[i] if i < n_known else "" for i in range(24)]})
+    code, out, err = run("rank", "t.csv", "--target", "size")
+    assert code == 0
+    assert f"target 'size': continuous from 20 to {max(sizes[:n_known])}, known for" in err
+    assert "(for class labels, use --target-type classes)" in err
+    assert "24 rows with a continuous target" in out.splitlines()[0]
+
+
+def test_one_label_per_class_is_reported_in_words_of_the_command_line(run):
+    put("t.csv", {**numbers(), "size": [90, 7, 15, 40] + [-1] * 20})
+    code, out, err = run("rank", "t.csv", "--target", "size")
+    assert code == 0
+    assert "24 rows with 4 classes" in out.splitlines()[0]
+    words = (
+        "the target was read as 4 classes with one sample each; for a quantity, replace -1 by NaN"
+    )
+    assert f"{words} and use --target-type continuous" in " ".join(err.split())
+
+
+def test_a_column_that_is_the_target_is_named(run):
+    columns = numbers()
+    put("t.csv", {**columns, "copy": [3 * value for value in columns["a"]], "size": columns["a"]})
+    code, _, err = run("rank", "t.csv", "--target", "size")
+    assert code == 0
+    assert "column 'a' is a one-to-one function of the target (one of 2 such features)" in err
+
+
+def test_names_and_labels_that_look_the_same_are_named(run):
+    columns = dict(zip(("caf\u00e9", "cafe\u0301", "c"), numbers().values(), strict=True))
+    put("t.csv", {**columns, "kind": ["01", "1", "2"] * 8})
+    code, _, err = run("rank", "t.csv", "--target", "kind")
+    assert code == 0
+    assert "warning: labels '01' and '1' are two classes, but may be one class" in err
+    assert "warning: two features look the same ('caf\\xe9' and 'cafe\\u0301'" in err

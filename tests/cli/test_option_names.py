@@ -29,6 +29,7 @@ COMMAND_ONLY = {
     *("--results", "--quick", "--full"),
     *("--target", "--pairs", "--proba", "--proba-columns", "--unsupervised", "--exclude", "--keep"),
     *("--drop-missing-columns", "--drop-missing-rows", "--fill-missing"),
+    "--group-by-prefix",  # feature_groups may be a dict or a separator.
     "--fraction",  # n_features_to_select may be a number or a fraction.
 }
 

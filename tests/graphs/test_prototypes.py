@@ -586,8 +586,8 @@ def test_the_number_of_epochs_is_checked():
         som(blobs(10), 2, n_epochs=0)
 
 
-def test_probabilities_leave_no_sample_to_compress():
-    with pytest.raises(InputError, match="probabilities describe every sample"):
+def test_probabilities_are_not_compressed():
+    with pytest.raises(InputError, match="probabilities cannot be compressed"):
         compressed(
             MemoryTable(blobs(4)), Supervision.from_probabilities([[0.5, 0.5]] * 4), "som", 2
         )

@@ -6,16 +6,20 @@ import json
 import tracemalloc
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats.contingency import association
 
 import lookalikes
 from graphsieve.report import portraits
 from graphsieve.report.portraits import portray
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import MemoryTable
 
 
@@ -534,3 +538,109 @@ def test_correlations_of_neighbouring_wavelengths():
     assert_allclose(
         [facts["target"]["low"], facts["target"]["high"]], [y.min(), y.max()], rtol=1e-5
     )
+
+
+# --- Categories and groups of columns
+# --------------------------------------------------------------------------------------------------
+
+
+def mixed_frame(n=40, seed=0):
+    random = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "level": random.choice(["low", "middle", "high"], size=n),
+            "town": random.choice([f"t{j:02d}" for j in range(12)], size=n),
+            "age": random.normal(size=n),
+            "height": random.normal(size=n),
+            "sex": random.choice(["f", "m"], size=n),
+        }
+    )
+
+
+def test_a_category_is_counted_by_level_and_class():
+    frame = mixed_frame()
+    y = np.random.default_rng(1).choice(["a", "b"], size=40)
+    found = portray(MemoryTable(frame), Supervision.from_labels(y), range(5))["features"]
+    assert [one["feature"] for one in found if "levels" in one] == ["level", "town", "sex"]
+    expected = pd.crosstab(frame["level"], y).loc[frame["level"].value_counts().index]
+    assert [one["level"] for one in found[0]["levels"]] == list(expected.index)
+    assert [one["counts"] for one in found[0]["levels"]] == expected.to_numpy().tolist()
+    assert [one["level"] for one in found[4]["levels"]] == list(frame["sex"].value_counts().index)
+    # The most frequent levels are shown, and the others are counted together.
+    sizes = frame["town"].value_counts()
+    shown = [one["level"] for one in found[1]["levels"]]
+    assert shown[-1] == f"{len(sizes) - 7} others"
+    assert len(shown) == 8
+    assert sizes[shown[:-1]].min() >= sizes.drop(shown[:-1]).max()
+    assert sum(sum(one["counts"]) for one in found[1]["levels"]) == 40
+
+
+def test_the_target_has_quartiles_by_level():
+    frame, y = mixed_frame(), np.random.default_rng(2).uniform(size=40)
+    found = portray(MemoryTable(frame), Supervision.from_targets(y), [0])["features"][0]
+    shares = (y - y.min()) / (y.max() - y.min())
+    for one in found["levels"]:
+        expected = np.quantile(shares[frame["level"] == one["level"]], [0.25, 0.5, 0.75])
+        assert one["quartiles"] == pytest.approx(expected.tolist(), abs=1e-3)
+
+
+def test_an_ordered_category_has_levels_in_its_order():
+    order = ["low", "middle", "high"]
+    frame = mixed_frame()
+    frame["level"] = pd.Categorical(frame["level"], order, ordered=True)
+    found = portray(MemoryTable(frame), Supervision.nothing(40), [0])["features"][0]
+    assert [one["level"] for one in found["levels"]] == order
+    assert [one["counts"] for one in found["levels"]] == [
+        [int((frame["level"] == level).sum())] for level in order
+    ]
+
+
+def test_the_levels_of_an_enum_have_names():
+    levels = pl.Series(["s", "l", "s", "l"], dtype=pl.Enum(["s", "m", "l"]))
+    frame = pl.DataFrame({"size": levels, "x": [1.0, 2.0, 4.0, 3.0]})
+    found = portray(MemoryTable(frame), Supervision.nothing(4), [0])["features"][0]
+    assert [(one["level"], one["counts"]) for one in found["levels"]] == [("s", [2]), ("l", [2])]
+
+
+def test_rare_levels_share_a_name():
+    towns = np.array([f"t{j % 120:03d}" for j in range(400)])
+    table = MemoryTable(pd.DataFrame({"town": towns, "x": np.arange(400.0)}))
+    levels = table.features.levels
+    assert len(levels[0]) == table.features.sizes[0] == 100
+    assert levels[0][-1] == "others"
+    assert levels[1] == ()
+    # Forty towns occur four times. Their columns have their names.
+    place = levels[0].index("t017")
+    np.testing.assert_array_equal(table.matrix[:, place], towns == "t017")
+
+
+def test_the_associations_are_those_of_the_literature():
+    frame = mixed_frame(200)
+    frame["town"] = np.where(np.random.default_rng(3).random(200) < 0.5, frame["level"], "other")
+    values = portray(MemoryTable(frame), Supervision.nothing(200), range(5))["correlations"]
+    found = np.array(values["values"])
+    table = pd.crosstab(frame["level"], frame["town"]).to_numpy()
+    assert found[0, 1] == pytest.approx(association(table, method="cramer"), abs=1e-3)
+    means = frame.groupby("level")["age"].transform("mean")
+    ratio = np.sqrt(means.var() / frame["age"].var())
+    assert found[0, 2] == pytest.approx(ratio, abs=1e-3)
+    assert found[2, 3] == pytest.approx(np.corrcoef(frame["age"], frame["height"])[0, 1], abs=1e-3)
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_a_group_is_drawn_as_its_first_principal_component():
+    random = np.random.default_rng(4)
+    hidden = random.normal(size=60)
+    X = np.stack([hidden, 1e6 * hidden + 1e8, random.normal(size=60)], axis=1)
+    table = as_table(X, feature_groups={"both": [0, 1]})
+    found = portray(table, Supervision.from_targets(hidden), [0, 1])["features"]
+    points = np.array([found[0]["scatter"]["x"], found[0]["scatter"]["y"]])
+    assert np.corrcoef(points)[0, 1] > 0.999  # positive, because both columns have positive weights
+
+
+def test_neighbours_of_categories_are_those_of_the_scaled_features():
+    frame = mixed_frame()
+    facts = portray(MemoryTable(frame), Supervision.nothing(40), [2, 0], scale="standard")
+    assert facts["neighbors"] == "all columns"
+    assert facts["features"][0]["along_graph"] is not None
+    assert "along_graph" not in facts["features"][1]

@@ -843,3 +843,35 @@ def test_axes_by_hand():
     assert [text for _, text in logarithmic.marks(6)] == ["1", "10", "100", "1000", "10000"]
     assert [text for _, text in Axis(0.5, 13.5, whole=True).marks(6)] == ["5", "10"]
     assert [text for _, text in Axis(-1, 1).marks(4)] == ["−1", "−0.5", "0", "0.5", "1"]
+
+
+def test_levels_are_shown_with_their_sizes_and_never_as_markup():
+    portraits = {
+        **portraits_of(["a"], classes=["x", "y"]),
+        "features": [
+            {
+                "feature": "job",
+                "levels": [
+                    {"level": "<b>", "counts": [3, 1], "quartiles": None},
+                    {"level": "none", "counts": [0, 0], "quartiles": None},
+                ],
+            }
+        ],
+    }
+    text = pictures_section(portraits, ranking_of(["job"]))
+    assert "<b>" not in text
+    assert re.findall(r'class="(g.)" style="width:([\d.]+)%"', text) == [
+        ("g0", "75.0"),
+        ("g1", "25.0"),
+        ("g0", "0.0"),
+        ("g1", "0.0"),
+    ]
+    assert re.findall(r'<span class="n">(\d+)</span>', text) == ["4", "0"]
+    assert "A category has one bar per level, which shows the shares of the groups." in text
+
+
+def test_the_columns_of_a_group_are_named():
+    ranking = ranking_of(["band"])
+    ranking["features"][0]["columns"] = [f"w{j}" for j in range(9)]
+    text = pictures_section(portraits_of(["band"]), ranking)
+    assert "First principal component of w0, w1, w2, w3, w4, w5 and 3 more" in text

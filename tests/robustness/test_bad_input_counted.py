@@ -11,13 +11,13 @@ from cases import cases_in_table, cases_of, module_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 RELIABILITY, CASES = DOCS / "reliability.md", DOCS / "reliability-cases.md"
-N_CASES, N_BY_PYTHON, N_BY_COMMAND = 181, 120, 107
+N_CASES, N_BY_PYTHON, N_BY_COMMAND = 211, 142, 122
 
 
 @pytest.fixture(scope="module")
 def by_python():
-    modules = ("robustness/test_bad_input.py", "robustness/test_bad_input_faults.py")
-    return set().union(*(cases_of(module_of(path)) for path in modules))
+    modules = ("test_bad_input", "test_bad_input_choices", "test_bad_input_faults")
+    return set().union(*(cases_of(module_of(f"robustness/{name}.py")) for name in modules))
 
 
 @pytest.fixture(scope="module")

@@ -313,7 +313,7 @@ NOT_NUMBERS = {
     "masked": (np.ma.array(X, mask=np.equal(X, X[7, 1])), ["NaN", "column 1", "row 7"]),
     "complex": (X + 1j, ["Complex"]),
     "dates": (FRAME.assign(b=pd.date_range("2020-01-01", periods=N)), ["dates", "column 'b'"]),
-    "a word": (with_value("seven"), ["text", "column 1", "row 7", "seven"]),
+    "a word": (with_value("seven"), ["text and numbers", "column 1", "'seven' in row 7"]),
     "one row": (X[:1], ["1 sample"]),
     "no columns": (X[:, :0], ["0 feature"]),
     "1-D": (X[:, 0], ["1-D", "2-D"]),
@@ -691,11 +691,11 @@ def test_neighbors_as_used_are_kept():
 
 NOT_LABELS = {
     "too short": (FEW[:-1], [str(N), str(N - 1)]),
-    "two columns": (np.stack([FEW, FEW], axis=1), [f"({N}, 2)"]),
+    "three axes": (np.stack([FEW, FEW], axis=1)[:, :, None], [f"({N}, 2, 1)"]),
     "-1 and 1": (np.where(FEW == 0, -1, 1), ["-1 or 1", "unlabeled=None"]),
     "below -1": (np.where(FEW == 0, -2, FEW), []),
     "dates": (np.arange(N).astype("datetime64[D]"), ["dates"]),
-    "sparse": (sp.csr_array(FEW[None]), ["sparse"]),
+    "sparse": (sp.csr_array(FEW[None]), []),
     "infinite": (np.where(FEW == 0, INF, FEW), ["infinite"]),
     "a number": (3, ["y is a int"]),
     "lists": (np.array([*([[1]] * N), None], dtype=object)[:-1], []),

@@ -380,10 +380,9 @@ def test_blocks_of_any_size(way, monkeypatch):
     cases = list(itertools.product(ON_THE_EDGE, each_knowledge(way)))
     expected = [answer(way, table_of(kind), known) for kind, known in cases]
     for size in (1, 3 * N - 1):
-        monkeypatch.setattr(MemoryTable.__init__, "__kwdefaults__", {"block_elements": size})
-        monkeypatch.setattr(
-            MemoryTable.trusted.__func__, "__kwdefaults__", {"block_elements": size}
-        )
+        for made in (MemoryTable.__init__, MemoryTable.trusted.__func__):
+            smaller = made.__kwdefaults__ | {"block_elements": size}
+            monkeypatch.setattr(made, "__kwdefaults__", smaller)
         for (kind, known), one in zip(cases, expected, strict=True):
             with about(f"{kind}, blocks of {size}"):
                 same(one, answer(way, table_of(kind), known))

@@ -341,10 +341,11 @@ def test_a_mark_of_the_unlabelled_that_no_label_can_be(mark):
 
 
 def test_labels_of_more_digits_than_python_writes():
-    known = Supervision.from_labels([ENDLESS, "a", ENDLESS + 1, None])
+    known = Supervision.from_labels([ENDLESS, 2, ENDLESS + 1, None])
     assert known.n_known_classes == 3
+    refused(lambda: Supervision.from_labels([ENDLESS, "a"]), "y mixes numbers and text")
     proba = Supervision.from_probabilities(
-        np.full((4, 3), 1 / 3), classes=np.array([ENDLESS, "a", ENDLESS + 1], dtype=object)
+        np.full((4, 3), 1 / 3), classes=np.array([ENDLESS, 2, ENDLESS + 1], dtype=object)
     )
     # Of equal probabilities the first counts as the largest
     with pytest.warns(GraphSieveWarning, match="disagree"):

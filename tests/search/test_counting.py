@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import pairwise, permutations
 
+import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -23,6 +24,7 @@ from graphsieve.search.counting import (
     ALIKE_PER_ROOT,
     Form,
     RelevantColumns,
+    _neighbor_errors,
     count_features,
     permutation_moments,
     relevant_columns,
@@ -684,3 +686,21 @@ def test_real_tables_get_more_than_one_and_not_all(name, labels):
     order = select_diverse(table, found.mask.astype(float), n_wanted=60, progress=False).order
     count = count_features(table, known, order, relevant=found)
     assert 1 < count.n < table.n_features
+
+
+@given(
+    X=hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(30, 50), st.integers(1, 4)),
+        elements=st.integers(0, 3).map(float),
+    ),
+    seed=st.integers(0, 99),
+)
+def test_equally_distant_rows_share_the_weight_of_a_neighbour(X: np.ndarray, seed: int) -> None:
+    """Otherwise the order of the rows would decide between them."""
+    rng = np.random.default_rng(seed)
+    values, order = rng.normal(size=(len(X), 2)), rng.permutation(len(X))
+    every = np.ones(X.shape[1], dtype=bool)
+    errors = _neighbor_errors(MemoryTable(X), every, values)
+    permuted = _neighbor_errors(MemoryTable(X[order]), every, values[order])
+    np.testing.assert_allclose(permuted, errors[order], rtol=1e-9, atol=1e-12)

@@ -186,7 +186,7 @@ def test_the_space_of_columns_is_that_of_numpy(stored: Any, table: Columns, seed
     np.testing.assert_allclose(space.kernel(a), kernel, atol=1e-13)
     np.testing.assert_allclose(space.forms(kernel), np.diag(dense.T @ kernel @ dense), atol=1e-13)
     for j in range(X.shape[1]):
-        np.testing.assert_allclose(space.column(j), dense[:, j], atol=1e-13)
+        np.testing.assert_allclose(space.columns(np.array([j]))[:, 0], dense[:, j], atol=1e-13)
     assert not space.sketched
 
 
@@ -233,6 +233,35 @@ def test_gains_are_those_of_the_residuals_however_the_columns_are_cut(
         residual = np.ldexp(residual, -int(np.frexp(np.abs(X).max())[1]))  # the common unit
         expected = np.nan_to_num(weights) @ (residual.T @ residual) ** 2
         np.testing.assert_allclose(search.fit[usable], expected[usable], atol=1e-10)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shape", [(90, 25), (25, 90)])
+def test_gains_are_recomputed_in_a_few_passes_over_the_table(
+    shape: tuple[int, int], stored: Any, monkeypatch: Any
+) -> None:
+    """The number of passes must not grow with the number of parts into which the table is cut."""
+    X = np.random.default_rng(1).normal(size=shape)
+    monkeypatch.setattr(centered, "PART_ELEMENTS", 2 * min(shape))
+    read = []
+
+    def counted(parts: Any) -> Any:
+        def counting(space: Any) -> Any:
+            for part, values in parts(space):
+                read.append(values.size)
+                yield part, values
+
+        return counting
+
+    for name in ("parts", "row_parts"):
+        monkeypatch.setattr(ColumnSpace, name, counted(getattr(ColumnSpace, name)))
+    search = diverse.Explaining(
+        ColumnSpace(MemoryTable(stored(X))), np.ones(shape[1]), np.ones(shape[1], bool), None, 0.0
+    )
+    search.take(0)
+    read.clear()
+    search._compute()
+    assert sum(read) <= 3 * X.size
 
 
 @pytest.mark.parametrize("stored", [np.asarray, sp.csr_array])
@@ -981,9 +1010,10 @@ def test_columns_that_are_constant_on_the_few_labelled_can_still_be_chosen() -> 
     assert sieve.relevance_[:10].tolist() == [0.0] * 10
     assert not np.isnan(sieve.scores_).any()
     X[:6] = 0.1  # No column varies on the labelled samples. The labels are then not used.
-    sieve = GraphSieve(n_features_to_select=4).fit(X, labels)
+    own = np.arange(50)  # The labelled samples are identical, but they are not copies.
+    sieve = GraphSieve(n_features_to_select=4).fit(X, labels, groups=own)
     assert sieve.skill_ is None
-    alone = GraphSieve(n_features_to_select=4).fit(X)
+    alone = GraphSieve(n_features_to_select=4).fit(X, groups=own)
     assert sieve.ranking_.tolist() == alone.ranking_.tolist()
     assert (alone.ranking_[:6] == 1).sum() == 1
 

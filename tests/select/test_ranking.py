@@ -58,8 +58,8 @@ def scored():
 
 def test_a_ranking_prints_names_scores_and_reason(ranking, scored):
     for found, headline in (
-        (ranking, "6 features of 150 samples, in selection order"),
-        (scored, "6 features of 150 samples, ranked by fisher (large is good)"),
+        (ranking, "6 features of 150 samples with 3 classes, in selection order"),
+        (scored, "6 features of 150 samples with 3 classes, ranked by fisher (large is good)"),
         (
             ranked(method="fisher", redundancy="correlation"),
             "in selection order by fisher score and gain",
@@ -361,7 +361,8 @@ def test_rank_has_the_parameters_of_the_estimator():
         assert taken[name].default == parameter.default
     further = {"feature_names", "random_state"}  # names for arrays, and samples of the plots
     assert (
-        set(taken) == {"X", "y", "supervision", *inspect.signature(GraphSieve).parameters} | further
+        set(taken)
+        == {"X", "y", "supervision", "groups", *inspect.signature(GraphSieve).parameters} | further
     )
 
 
@@ -475,7 +476,7 @@ def test_features_without_a_score_rank_last_with_an_automatic_number():
 
 def test_report_facts_do_not_change_the_ranking():
     X = np.random.default_rng(0).normal(size=(30, 3))
-    ranking = rank(X, X[:, 0] * 1.5)
+    ranking = rank(X, X[:, 0] + 0.5 * X[:, 1])
     facts = ranking.report_facts(target="fat")
     assert facts["known"]["target"] == facts["portraits"]["target"]["name"] == "fat"
     assert ranking.known["target"] is None
@@ -545,3 +546,15 @@ def test_below_the_cut_off_gain_and_closest_refer_to_the_selected_features():
         if column.any():
             share = ((basis.T @ column) ** 2).sum() / (column**2).sum()
             assert found.redundancy[j] == pytest.approx(share, abs=1e-8)
+
+
+def test_the_columns_of_a_group_are_listed():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    found = rank(X, feature_groups={"both": [2, 0]})
+    records = {record["feature"]: record["columns"] for record in found.to_records()}
+    assert records == {"both": ["x0", "x2"], "x1": ["x1"]}
+    assert json.loads(found.to_json())["features"] == found.to_records()
+    assert found.to_frame()["columns"].tolist() == [
+        records[name] for name in found.to_frame()["feature"]
+    ]
+    assert "columns" not in rank(X).to_records()[0]

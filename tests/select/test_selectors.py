@@ -27,7 +27,7 @@ from oracle import supervised_laplacian_score
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 SOME = np.where(np.arange(150) % 10 == 0, SPECIES, -1)
-LENGTH = IRIS[:, 2] + 0.001 * np.arange(150)
+LENGTH = IRIS[:, 2] + 0.1 * np.cos(np.arange(150))
 SURE = np.eye(3)[SPECIES]
 PAIRS = Supervision.from_pairs(150, must_link=[(0, 1), (60, 61)], cannot_link=[(0, 60), (1, 120)])
 ALL_SUPERVISION = pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import gzip
 import io
 import math
 import os
+import re
 import threading
 import time
 import tracemalloc
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 
 import lookalikes
 from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
+from graphsieve.table.files import cells
 from graphsieve.table.files import text as text_module
 from graphsieve.table.files.knowledge import read_probabilities_file
 from graphsieve.table.files.reading import read_table
@@ -40,7 +42,7 @@ def test_numbers_text_and_requested_columns():
     assert table.matrix.dtype == np.float64
     assert table.whole == {"a"}
     assert table.kept["kind"].tolist() == ["red", None, "blue"]
-    assert table.left_out == {"id": "text"}
+    assert table.left_out == {"id": "an identifier or free text"}
     assert table.notes == ()
     assert [table.row_label(i) for i in range(3)] == ["line 2", "line 3", "line 4"]
 
@@ -97,7 +99,8 @@ def test_numbers_that_only_python_accepts_are_text(token):
 
 def test_odd_text_does_not_affect_numeric_columns():
     table = read("a,naïve_name\n\u00a01\u00a0,ü_\n2,x\n")
-    assert table.matrix.tolist() == [[1], [2]]
+    assert table.matrix[:, 0].tolist() == [1, 2]
+    assert table.levels == {"naïve_name": ("x", "ü_")}
 
 
 def test_thousands_separators_and_decimal_commas_are_distinguished():
@@ -447,7 +450,7 @@ def test_many_columns():
 def test_a_line_of_50_megabytes():
     before = csv.field_size_limit()
     table = read(b"a,b\n1," + b"x" * 50_000_000 + b"\n2,y\n")
-    assert table.left_out == {"b": "text"}
+    assert table.levels == {"b": ("x" * 50_000_000, "y")}
     assert csv.field_size_limit() == before
 
 
@@ -593,7 +596,7 @@ def test_unknown_columns_and_options():
 
 # Missing values.
 
-GAPS = "id,a,b,c,d\nu,1,,3,\nv,,2,3,\nw,4,2,3,x\nx,5,4,3,\ny,,6,3,\n"
+GAPS = "id,a,b,c,d\nu,1,,3,\nv,,2,3,\nw,4,2,3,2026-01-31\nx,5,4,3,\ny,,6,3,\n"
 
 
 def test_missing_values_are_refused_with_their_position():
@@ -614,7 +617,7 @@ def test_columns_rows_or_cells_with_missing_values():
     table = read(GAPS, keep=["id"])
     columns = without_missing(table, "drop-columns")
     assert columns.names == ("c",)
-    assert columns.left_out == {"a": "missing values", "b": "missing values", "d": "text"}
+    assert columns.left_out == {"a": "missing values", "b": "missing values", "d": "dates"}
     assert columns.notes == ("2 columns with missing values left out: 'a': 2, 'b': 1",)
     rows = without_missing(table, "drop-rows")
     assert rows.matrix.tolist() == [[4, 2, 3], [5, 4, 3]]
@@ -639,10 +642,112 @@ def test_how_is_checked():
         without_missing(read("a\n1\n"), "guess")
 
 
+# Categories.
+
+
+def test_text_with_two_rows_per_level_is_a_category():
+    rows = [("a", "yes", "Y", "red"), ("b", "no", "N", "blue")] * 2 + [("c", "no", "Y", "red")]
+    table = read("id,smoker,old,color\n" + "".join(",".join(row) + "\n" for row in rows))
+    assert table.names == ("smoker", "old", "color")
+    assert table.levels == {"smoker": ("no", "yes"), "old": ("N", "Y"), "color": ("blue", "red")}
+    assert table.categories == table.names
+    assert table.left_out == {"id": "an identifier or free text"}  # 3 levels in 5 rows
+    one_more = read("id,a\na,1\nb,2\na,3\nb,4\nc,5\nc,6\n")
+    assert one_more.levels == {"id": ("a", "b", "c")}  # 3 levels in 6 rows
+
+
+@pytest.mark.parametrize("n_cells", [1, 4, 10**6])
+def test_a_column_is_a_category_if_it_has_more_text_than_numbers(monkeypatch, n_cells):
+    monkeypatch.setattr(text_module, "CELLS_AT_ONCE", n_cells)
+    stays, leaves = ["1", "2", "1", "3+", "3+", "3+", "3+"], ["1", "2", "1", "3+", "3+", "3+", "1"]
+    cells = zip(stays, leaves, strict=True)
+    table = read("stays,leaves\n" + "".join(f"{one},{other}\n" for one, other in cells))
+    assert table.levels == {"stays": ("1", "2", "3+")}
+    assert table.matrix.tolist() == [[0], [1], [0], [2], [2], [2], [2]]
+    assert table.left_out == {"leaves": "text ('3+' in line 5)"}
+
+
+@pytest.mark.parametrize("n_cells", [1, 4, 10**6])
+def test_columns_can_be_declared(monkeypatch, n_cells):
+    monkeypatch.setattr(text_module, "CELLS_AT_ONCE", n_cells)
+    text = (
+        "zip,grade,truth,day\n007,1,TRUE,2026-01-31\n7,2.5,false,2026-02-01\n007,1.0,,2026-01-31\n"
+    )
+    table = read(text, categorical=["zip", "grade", "truth", "day"])
+    assert table.levels == {
+        "zip": ("007", "7"),
+        "grade": (1, 2.5),
+        "truth": (False, True),
+        "day": ("2026-01-31", "2026-02-01"),
+    }
+    expected = [[0, 0, 1, 0], [1, 1, 0, 1], [0, 0, np.nan, 0]]
+    assert np.array_equal(table.matrix, expected, equal_nan=True)
+    numbers = read(text, numeric=["zip", "truth"])
+    assert numbers.matrix[:, 0].tolist() == [7, 7, 7]
+    assert not numbers.levels
+
+
+def test_declarations_that_do_not_fit():
+    text = "a,b,c,empty\n1,2026-01-31,x,\n2,2026-02-01,y,\nn.d.,2026-02-01,z,\n"
+    with pytest.raises(InputError, match=r"numeric contains 'a', but line 4 holds 'n.d.'; correct"):
+        read(text, numeric=["a"])
+    with pytest.raises(InputError, match=r"categorical contains 'c', which has 3 levels in 3 rows"):
+        read(text, categorical=["c"])
+    for option in ("categorical", "numeric"):
+        with pytest.raises(InputError, match=rf"{option} contains 'empty', .* \(empty\); leave"):
+            read(text, **{option: ["empty"]})
+        with pytest.raises(UsageError, match="no column 'd'"):
+            read(text, **{option: ["d"]})
+        with pytest.raises(InputTypeError, match=f"{option} must be a list of strings, got 3"):
+            read(text, **{option: 3})
+        with pytest.raises(UsageError, match=f"{option} contains 'a', which is also named elsewh"):
+            read(text, keep=["a"], **{option: ["a"]})
+    with pytest.raises(UsageError, match="categorical contains 'b', which is also named elsewhere"):
+        read(text, categorical=["b"], numeric=["b"])
+
+
+def test_gaps_of_categories():
+    table = read("kind,size\nx,1\ny,2\n,3\nNA,\ny,5\n")
+    with pytest.raises(InputError, match=r"3 missing values in 2 columns \('kind': 2, 'size': 1\)"):
+        without_missing(table, "refuse")
+    assert without_missing(table, "drop-rows").matrix.tolist() == [[0, 1], [1, 2], [1, 5]]
+    assert without_missing(table, "drop-columns").levels == {}
+    filled = without_missing(table, "fill")
+    assert filled.matrix[:, 0].tolist() == [0, 1, 1, 1, 1]
+    assert filled.notes == (
+        "3 missing values filled with the column's median or most frequent level ('kind': 2, "
+        "'size': 1)",
+    )
+
+
+def test_a_category_takes_the_memory_of_its_codes(monkeypatch):
+    monkeypatch.setattr(text_module, "CELLS_AT_ONCE", 1000)
+    n_rows = 200_000
+    content = b"kind,a\n" + b"a long name of a level,1\nanother long name,2\n" * (n_rows // 2)
+    tracemalloc.start()
+    table = read(content)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table.matrix.shape == (n_rows, 2)
+    # The result, and the chunks of numbers, codes and lines. The text of each row would add 70
+    # bytes.
+    assert peak < n_rows * 80
+
+
+def test_a_column_of_many_texts_is_given_up(monkeypatch):
+    monkeypatch.setattr(cells, "MOST_TEXTS", 3)
+    monkeypatch.setattr(text_module, "CELLS_AT_ONCE", 2)
+    text = "kind,a\n" + "".join(f"{'pqrst'[j % 5]},{j}\n" for j in range(20))
+    assert read(text).left_out == {"kind": "an identifier or free text"}
+    assert read(text, categorical=["kind"]).levels == {"kind": tuple("pqrst")}
+
+
 # Properties that hold for all tables.
 
 CELLS = st.one_of(
-    st.floats(allow_nan=False).map(repr),
+    # Whole numbers are written without a point, because the spelling of numbers before the first
+    # text of a column is not kept.
+    st.floats(allow_nan=False).filter(lambda value: not value.is_integer()).map(repr),
     st.integers(-(2**53), 2**53).map(str),
     st.sampled_from(
         ["", "NA", "true", "False", "x", "1,5", "a\nb", 'say "so"', "ü", "_", "'", ";", "\t", "#"]
@@ -677,8 +782,17 @@ def test_what_the_standard_library_writes_is_read(rows, separator, ending, n_cel
         known = [value for value in expected if value is not None]
         is_numeric = bool(known) and all(isinstance(value, float) for value in known)
         is_truth = bool(known) and all(isinstance(value, bool) for value in known)
-        assert (name in table.names) == (is_numeric or is_truth)
-        if name in table.names:
+        levels = plain_levels([row[j].strip() for row in rows])
+        is_category = levels is not None and not (is_numeric or is_truth)
+        assert (name in table.names) == (is_numeric or is_truth or is_category)
+        assert table.levels.get(name) == (levels if is_category else None)
+        if is_category:
+            codes = [
+                math.nan if value is None else levels.index(row[j].strip())
+                for row, value in zip(rows, expected, strict=True)
+            ]
+            assert np.array_equal(table.matrix[:, table.names.index(name)], codes, equal_nan=True)
+        elif name in table.names:
             numbers = [math.nan if value is None else float(value) for value in expected]
             assert np.array_equal(table.matrix[:, table.names.index(name)], numbers, equal_nan=True)
         assert [value is None for value in kept.kept[name]] == [value is None for value in expected]
@@ -717,6 +831,19 @@ def test_both_parsers_give_the_same_numbers(rows, ending):
     assert plain.left_out == quoted.left_out
     assert plain.positions.tolist() == quoted.positions.tolist() == list(range(2, len(rows) + 3))
     assert plain.kept["k"].tolist() == quoted.kept["k"].tolist() == ["a", *(["b"] * len(rows))]
+
+
+def plain_levels(cells: list[str]) -> tuple[str, ...] | None:
+    """Return the levels of a column with text, or None if the column is left out."""
+    known = [(cell, plain_value(cell)) for cell in cells if plain_value(cell) is not None]
+    n_numbers = sum(type(value) is float for _, value in known)
+    texts = [cell for cell, value in known if isinstance(value, str)]
+    levels = tuple(sorted({cell for cell, _ in known}))
+    if not known or (n_numbers and len(texts) <= n_numbers):
+        return None
+    if texts and all(re.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?", cell) for cell in texts):
+        return None
+    return None if len(levels) > 2 and len(levels) * 2 > len(known) else levels
 
 
 def plain_value(cell: str) -> float | bool | str | None:

@@ -23,6 +23,7 @@ from graphsieve._base.errors import GraphSieveWarning, InputError, UsageError
 from graphsieve.table.any_table import as_table
 from graphsieve.table.files.reading import read_table
 from graphsieve.table.files.table_file import TableFile, without_missing
+from graphsieve.table.files.writing import output_columns
 
 X = np.array([[1, 0.5, 0, np.nan], [2, -3.25, 7, np.inf], [3, 1e300, 0, np.nan]])
 NAMES = ("whole", "real", "counts", "gaps")
@@ -134,11 +135,17 @@ def test_the_same_table_in_every_format(tmp_path, name):
         check_same(read_table(stream, keep=["kind"]))
     other = path.rename(tmp_path / "without an ending")
     check_same(read_table(other, keep=["kind"]))
-    # Numeric columns can also be requested separately, and text columns are otherwise left out.
+    # Numeric columns can also be requested separately. Text is a category, unless it describes the
+    # rows of a matrix.
     table = read_table(other, keep=["whole"])
     assert table.kept["whole"].tolist() == [1, 2, 3]
-    assert table.names == NAMES[1:]
-    assert list(table.left_out) == ["kind"]
+    if table.format in ("npz", "h5ad"):
+        assert table.names == NAMES[1:]
+        assert list(table.left_out) == ["kind"]
+    else:
+        assert table.names == (*NAMES[1:], "kind")
+        assert table.levels == {"kind": ("blue", "red")}
+        assert np.array_equal(table.matrix[:, -1], [1, np.nan, 0], equal_nan=True)
     with pytest.raises(UsageError, match=r"no column 'kin' \(did you mean 'kind'\?\)"):
         read_table(other, keep=["kin"])
     with pytest.raises(InputError, match="--max-bytes"):
@@ -288,11 +295,10 @@ def test_types_of_parquet(tmp_path):
         tmp_path / "t.parquet",
     )
     table = read_table(path)
-    assert table.names == ("decimal", "truth", "half")
-    assert np.array_equal(table.matrix, [[1.5, 1, 0.5], [np.nan, np.nan, 2]], equal_nan=True)
+    assert table.names == ("decimal", "truth", "half", "text")
+    assert np.array_equal(table.matrix, [[1.5, 1, 0.5, 0], [np.nan, np.nan, 2, 1]], equal_nan=True)
     assert table.whole == {"truth"}
     assert table.left_out == {
-        "text": "text",
         "time": "dates",
         "day": "dates",
         "while": "dates",
@@ -315,18 +321,86 @@ def test_types_of_parquet(tmp_path):
             read_table(path, keep=[name])
 
 
-def test_categories_are_not_numbers(tmp_path):
+def test_dictionaries_and_text_are_categories(tmp_path):
     pa = pytest.importorskip("pyarrow")
+    day = pa.array([date(2020, 1, 31), date(2020, 2, 1)])
     table = pa.table(
         {
             "a": [1, 2],
-            "codes": pa.array([5, 6]).dictionary_encode(),
-            "text": pa.array(["u", "v"], pa.string_view()),
+            "codes": pa.array([6, 5]).dictionary_encode(),
+            "text": pa.array(["v", "u"], pa.string_view()),
+            "truths": pa.array(["true", "false"]),
+            "numbers": pa.array(["1", "2"]),
+            "days": pa.array(["2020-01-31", "2020-02-01"]),
+            "day": day.dictionary_encode(),
+            # The type says that this is a category.
+            "digits": pa.array(["1", "2"]).dictionary_encode(),
         }
     )
-    pytest.importorskip("pyarrow.feather").write_feather(table, tmp_path / "t.feather")
-    assert read_table(tmp_path / "t.feather").left_out == {"codes": "categories", "text": "text"}
-    assert read_table(tmp_path / "t.feather", keep=["codes"]).kept["codes"].tolist() == [5, 6]
+    path = tmp_path / "t.feather"
+    pytest.importorskip("pyarrow.feather").write_feather(table, path)
+    found = read_table(path)
+    assert found.names == ("a", "codes", "text", "truths", "digits")
+    assert found.levels == {
+        "codes": (5, 6),
+        "text": ("u", "v"),
+        "truths": ("false", "true"),
+        "digits": ("1", "2"),
+    }
+    assert found.matrix.tolist() == [[1, 1, 1, 1, 0], [2, 0, 0, 0, 1]]
+    assert found.left_out == {"numbers": "numbers as text", "days": "dates", "day": "categories"}
+    assert read_table(path, keep=["codes"]).kept["codes"].tolist() == [6, 5]
+    declared = read_table(path, numeric=["numbers", "digits", "codes"], categorical=["a", "days"])
+    assert declared.names == ("a", "codes", "text", "truths", "numbers", "days", "digits")
+    assert declared.matrix[0].tolist() == [0, 6, 1, 1, 1, 0, 1]
+    assert declared.levels["a"] == (1, 2)
+    assert declared.levels["days"] == ("2020-01-31", "2020-02-01")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_the_order_of_levels_is_kept(tmp_path, ending):
+    pandas = pytest.importorskip("pandas")
+    sizes = pandas.Categorical(
+        ["small", "large", None, "small"], ["small", "medium", "large"], ordered=True
+    )
+    frame = pandas.DataFrame({"size": sizes, "a": range(4)})
+    getattr(frame, f"to_{ending}")(tmp_path / f"t.{ending}")
+    table = read_table(tmp_path / f"t.{ending}")
+    assert table.categories == ()
+    assert table.levels == {"size": ("small", "large")}
+    assert np.array_equal(table.matrix[:, 0], [0, 1, np.nan, 0], equal_nan=True)
+
+
+def test_levels_that_differ_between_parts_of_a_file(tmp_path):
+    """Each part of an Arrow stream may number the levels in its own way."""
+    pa = pytest.importorskip("pyarrow")
+    for ordered in (False, True):
+        parts = [
+            pa.DictionaryArray.from_arrays([0, 1, 0], ["x", "y"], ordered=ordered),
+            pa.DictionaryArray.from_arrays([0, None, 1], ["y", "x"], ordered=ordered),
+        ]
+        schema = pa.schema({"kind": parts[0].type})
+        with (tmp_path / "t.arrow").open("wb") as file, pa.ipc.new_stream(file, schema) as stream:
+            for part in parts:
+                stream.write_batch(pa.record_batch([part], schema=schema))
+        table = read_table(tmp_path / "t.arrow")
+        assert table.categories == ("kind",)
+        assert table.levels == {"kind": ("x", "y")}
+        assert np.array_equal(table.matrix[:, 0], [0, 1, 0, 1, np.nan, 0], equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.h5ad", "sparse.npz", "t.parquet"])
+def test_columns_of_numbers_can_be_declared_as_categories(tmp_path, name):
+    WRITERS[name](tmp_path / name)
+    if name == "sparse.npz":
+        with pytest.raises(InputError, match="categorical needs a table that is not sparse"):
+            read_table(tmp_path / name, categorical=["counts"])
+        return
+    table = read_table(tmp_path / name, categorical=["counts"])
+    assert table.levels["counts"] == (0, 7)
+    assert table.matrix[:, table.names.index("counts")].tolist() == [0, 1, 0]
+    assert "counts" not in table.whole
+    assert output_columns(table, ["counts"])["counts"].tolist() == [0, 7, 0]
 
 
 def test_row_names_of_pandas_are_left_out(tmp_path):

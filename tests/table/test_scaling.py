@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import lookalikes
+from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import SCALES, chosen_scale, effective_support, rescaled
+from mixed import mixed_problems, numbers
 from strategies import grid_values
 
 pytestmark = pytest.mark.usefixtures("sparse_stays_sparse")
@@ -274,3 +276,43 @@ def test_support_distinguishes_normal_and_rare_columns():
     # The fourth moment of a normal distribution is three times the squared second moment.
     assert found[0] == pytest.approx(30_000 / 3, rel=0.05)
     assert found[1] == pytest.approx(X[:, 1].sum(), rel=0.01)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@given(mixed=mixed_problems(ties=True))
+def test_a_feature_of_several_columns_counts_as_much_as_one(scale, mixed):
+    """A group is scaled column by column and then divided by the root of their number. The columns
+    of a category share a divisor: the deviation of the category, or the distance between levels.
+    """
+    table = as_table(mixed.frame, feature_groups=mixed.groups or None)
+    found = rescaled(table, scale).matrix
+    columns = rescaled(MemoryTable(mixed.matrix), scale).matrix
+    for feature, block in zip(mixed.features, mixed.blocks, strict=True):
+        expected, X = columns[:, block], mixed.matrix[:, block]
+        varying = int((np.ptp(X, axis=0) > 0).sum())
+        if feature.kind == "group" and scale is not None:
+            expected = expected / np.sqrt(max(1, varying))
+        if feature.kind == "category":
+            deviation = np.sqrt(X.var(axis=0).sum())
+            expected = {
+                "minmax": X / np.sqrt(2),  # Two levels differ in two columns.
+                "rank": X / deviation / np.sqrt(12),  # the deviation of evenly spread ranks
+                None: X,
+            }.get(scale, X / deviation)
+        assert_allclose(found[:, block], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@given(mixed=mixed_problems(ties=True))
+def test_a_category_of_two_levels_is_scaled_as_its_indicator(scale, mixed):
+    indicators = mixed.having(
+        [
+            numbers(feature.columns) if feature.kind == "two levels" else feature
+            for feature in mixed.features
+        ]
+    )
+    one, other = (
+        rescaled(as_table(each.frame, feature_groups=each.groups or None), scale).matrix
+        for each in (mixed, indicators)
+    )
+    assert_array_equal(one, other)

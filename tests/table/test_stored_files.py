@@ -794,12 +794,11 @@ def unusual_parquet(folder: Path) -> Path:
     [
         (
             None,
-            "holds text in column 'text'; every feature must be numeric: select numeric columns "
+            "holds dates in column 'day'; every feature must be numeric: select numeric columns "
             "with .*columns=",
         ),
         (["number", "day"], "holds dates in column 'day'"),
         (["list"], "holds lists or records in column 'list'"),
-        (["kind"], "holds text in column 'kind'"),
         (["number", "absent"], "has no column 'absent'"),
         (["number", "number"], "each name only once"),
         ([], "at least one"),

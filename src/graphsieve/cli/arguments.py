@@ -116,6 +116,8 @@ def _add_rank(commands: Any) -> Parser:
     command = _command(commands, "rank", "rank the columns of a table", about)
     _add_table(command)
     _add_knowledge(command)
+    _add_groups(command)
+    _add_choice(command)
     _add_method(command)
     _add_output(command)
     command.add_argument(
@@ -136,7 +138,8 @@ def _add_compare(commands: Any) -> Parser:
     )
     command = _command(commands, "compare", "compare several methods with baselines", about)
     _add_table(command)
-    _add_knowledge(command)
+    _add_knowledge(command, confidence=False)
+    _add_groups(command)
     how = command.add_argument_group("comparison")
     how.add_argument(
         "--methods",
@@ -184,11 +187,13 @@ def _add_select(commands: Any) -> Parser:
     about = (
         "Write the table with the selected columns only, in their original order. The columns "
         "named by --id-column,\n"
-        "--target and --keep are written as well."
+        "--target, --subject-column and --keep are written as well."
     )
     command = _command(commands, "select", "write the selected columns of a table", about)
     _add_table(command)
     _add_knowledge(command)
+    _add_groups(command)
+    _add_choice(command)
     _add_method(command)
     output = command.add_argument_group("output")
     output.add_argument(
@@ -327,6 +332,22 @@ def _add_table(command: Parser) -> None:
         metavar="COL",
         help="columns that are not features",
     )
+    reading.add_argument(
+        "--categorical",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COL",
+        help="columns that are categories, also if they hold numbers",
+    )
+    reading.add_argument(
+        "--numeric",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COL",
+        help="columns that must hold numbers",
+    )
     missing = reading.add_mutually_exclusive_group()
     missing.add_argument(
         "--drop-missing-columns",
@@ -380,12 +401,21 @@ def _add_table(command: Parser) -> None:
     command.set_defaults(missing="refuse")
 
 
-def _add_knowledge(command: Parser) -> None:
+def _add_knowledge(command: Parser, *, confidence: bool = True) -> None:
     known = command.add_argument_group("supervision")
     known.add_argument(
         "--target",
+        nargs="+",
+        action="extend",
         metavar="COL",
-        help="column with class labels or a continuous target; empty cells are unlabelled",
+        help="column with class labels or a continuous target, or several columns of numbers; "
+        "empty cells are unlabelled",
+    )
+    known.add_argument(
+        "--subject-column",
+        metavar="COL",
+        help="column that names the subject of each row, if a subject has several rows; its rows "
+        "stay together in every split and count once",
     )
     known.add_argument(
         "--target-type",
@@ -424,10 +454,57 @@ def _add_knowledge(command: Parser) -> None:
     known.add_argument(
         "--normalize-proba", action="store_true", help="divide each row of probabilities by its sum"
     )
+    if confidence:
+        known.add_argument(
+            "--confidence-column",
+            metavar="COL",
+            help="column with the probability that the label in --target is correct; the other "
+            "classes share the rest",
+        )
+    command.set_defaults(confidence_column=None)
     known.add_argument(
         "--unsupervised",
         action="store_true",
         help="state that there is no supervision; cannot be combined with the options above",
+    )
+
+
+def _add_groups(command: Parser) -> None:
+    groups = command.add_argument_group("groups of columns").add_mutually_exclusive_group()
+    groups.add_argument(
+        "--feature-groups",
+        metavar="FILE",
+        help="columns that are selected together, as lines column,group or as JSON",
+    )
+    groups.add_argument(
+        "--group-by-prefix",
+        type=_not_empty,
+        metavar="SEP",
+        help="columns with the same name before SEP are selected together",
+    )
+
+
+def _add_choice(command: Parser) -> None:
+    choice = command.add_argument_group("what may be selected")
+    choice.add_argument(
+        "--keep-feature",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="COL",
+        help="columns or groups that are selected first",
+    )
+    choice.add_argument(
+        "--candidates",
+        nargs="+",
+        action="extend",
+        metavar="COL",
+        help="columns or groups that may be selected (default: all)",
+    )
+    choice.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="costs of columns or groups, as lines column,cost or as JSON; others cost 1",
     )
 
 
@@ -607,6 +684,12 @@ def _or_auto(read: Callable[[str], Any]) -> Callable[[str], Any]:
 def _output(text: str) -> str | None:
     """Return a file name; - is standard output."""
     return None if text == "-" else text
+
+
+def _not_empty(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must not be empty")
+    return text
 
 
 def _rows(text: str) -> int:

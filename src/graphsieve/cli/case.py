@@ -26,7 +26,6 @@ from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.containers import column_label
-from graphsieve.table.files.cells import number
 from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file, row_ids
 from graphsieve.table.files.opening import name_of
 from graphsieve.table.files.reading import read_table
@@ -38,6 +37,7 @@ from graphsieve.table.files.table_file import (
     without_columns,
     without_missing,
 )
+from graphsieve.table.files.text_columns import number
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6
@@ -52,20 +52,23 @@ class Case:
     ----------
     table : TableFile
         The table to rank, without excluded columns and rows.
-    y : array of object or None
-        The target; None for unlabelled rows.
+    y : array of object, array of float of shape (n_rows, n_targets), or None
+        The target, with None for unlabelled rows; or several, with NaN for unknown values.
     target : str or None
-        Name of the target column.
+        Name of the target column, or of several.
     supervision : Supervision or None
         Pairs and class probabilities.
+    groups : array of object or None
+        The subject of each row.
     lines : list of str
         Notes for the user on how the input was read.
     """
 
     table: TableFile
-    y: NDArray[np.object_] | None
+    y: NDArray[Any] | None
     target: str | None
     supervision: Supervision | None
+    groups: NDArray[np.object_] | None
     lines: list[str]
 
     def table_facts(self, given_name: str | None = None) -> dict[str, Any]:
@@ -77,6 +80,7 @@ class Case:
             "n_rows": int(table.matrix.shape[0]),
             "n_columns": len(table.columns),
             "n_features": len(table.names),
+            "categories": list(table.categories),
             "notes": list(table.notes),
             "left_out": [{"column": column, "why": why} for column, why in table.left_out.items()],
         }
@@ -85,11 +89,20 @@ class Case:
 def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> Case:
     """Read the table and the supervision."""
     _check_knowledge_options(options)
-    apart = [options.target, *(options.proba_columns or ()), *(keep or ())]
+    targets = list(options.target or ())
+    apart = [
+        *targets,
+        options.subject_column,
+        options.confidence_column,
+        *(options.proba_columns or ()),
+        *(keep or ()),
+    ]
     whole = read_table(
         options.table,
         keep=[name for name in apart if name is not None],
         id_column=options.id_column,
+        categorical=options.categorical,
+        numeric=options.numeric,
         sep=options.sep,
         encoding=options.encoding or "utf-8",
         header=not options.no_header,
@@ -103,15 +116,16 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     table = without_missing(_without(whole, options.exclude), options.missing)
     if not table.names:
         raise InputError(
-            f"{table.name} has no numeric column to rank ({_left_out(table) or 'none is left'})."
+            f"{table.name} has no column to rank ({_left_out(table) or 'none is left'})."
         )
     _warn_of_counted_rows(_without(whole, options.exclude))
-    if options.target in table.dates:
-        raise InputError(
-            f"the target {quoted(options.target)} of {table.name} holds dates; convert them to "
-            "numbers or classes explicitly."
-        )
-    y = None if options.target is None else table.kept[options.target]
+    for name in targets:
+        if name in table.dates:
+            raise InputError(
+                f"the target {quoted(name)} of {table.name} holds dates; convert them to numbers "
+                "or classes explicitly."
+            )
+    y = _target(table, targets)
     known = (
         None
         if y is None
@@ -119,12 +133,30 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     )
     _check_mark_of_the_unknown(options, y, known)
     supervision = _further_knowledge(options, whole, table)
+    if y is not None and known is not None and options.confidence_column is not None:
+        certain = _confident(options, table, y, known)
+        supervision = certain if supervision is None else supervision | certain
     if known is not None and supervision is not None and options.pairs is not None:
         with held_back(), _conflicts_by_name(_names_of_rows(options, whole, table)):
             known | supervision  # Only checked here. The ranking joins them and warns.
+    groups = _subjects(options, table)
     lines = [_table_line(table), *_known_lines(options, y, known, supervision)]
+    if groups is not None:
+        n_subjects = counted(len(set(groups)), "subject")
+        lines.append(f"subjects in {quoted(options.subject_column)}: {n_subjects}")
     lines += [f"excluded: {_left_out(table)}"] if table.left_out else []
-    return Case(table, y, options.target, supervision, lines + list(table.notes))
+    # The probabilities contain the labels. As labels they would count as certain.
+    y = None if options.confidence_column is not None else y
+    return Case(
+        table, y, ", ".join(targets) or None, supervision, groups, lines + list(table.notes)
+    )
+
+
+def input_files(options: argparse.Namespace) -> list[str]:
+    """Return the files that are read."""
+    names = ("table", "pairs", "proba", "feature_groups", "costs")
+    given = [getattr(options, name, None) for name in names]
+    return [name for name in given if name is not None]
 
 
 def _check_knowledge_options(options: argparse.Namespace) -> None:
@@ -139,9 +171,16 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
         raise UsageError(
             f"--unsupervised and {given[0]} cannot be combined; leave one of them out."
         )
-    if options.proba is not None and options.proba_columns is not None:
+    named["--confidence-column"] = options.confidence_column
+    of_classes = [
+        name
+        for name in ("--proba", "--proba-columns", "--confidence-column")
+        if named[name] is not None
+    ]
+    if len(of_classes) > 1:
         raise UsageError(
-            "--proba and --proba-columns both give class probabilities; leave one of them out."
+            f"{of_classes[0]} and {of_classes[1]} both give class probabilities; leave one of them "
+            "out."
         )
     if options.normalize_proba and not {"--proba", "--proba-columns"} & set(given):
         raise UsageError(
@@ -150,23 +189,79 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
     about_target = {
         "--target-type": options.target_type != "auto",
         "--unlabeled": options.unlabeled != UNLABELED,
+        "--keep-na-text": options.keep_na_text,
+        "--confidence-column": options.confidence_column is not None,
     }
-    about_target["--keep-na-text"] = options.keep_na_text
     unused = [name for name, is_given in about_target.items() if is_given]
     if options.target is None and unused:
         raise UsageError(f"{unused[0]} needs a target; add --target, or leave it out.")
-    streams = [value for value in (options.table, options.pairs, options.proba) if value == "-"]
-    if len(streams) > 1:
+    if input_files(options).count("-") > 1:
         raise UsageError("standard input can be read only once; name files for the others.")
-    if options.target is not None and options.target in (
-        options.id_column,
-        *(options.proba_columns or ()),
-        *options.exclude,
+    others = (options.id_column, options.subject_column, options.confidence_column)
+    if len(set(options.target or ())) < len(options.target or ()):
+        raise UsageError("--target names a column twice; name each once.")
+    for name, role, apart in (
+        *((name, "the target", others) for name in options.target or ()),
+        (options.subject_column, "the subject", (options.confidence_column,)),
+        (options.confidence_column, "the confidence", (options.id_column,)),
     ):
+        if name is not None and name in (
+            *apart,
+            *(options.proba_columns or ()),
+            *options.exclude,
+            *options.categorical,
+            *options.numeric,
+        ):
+            raise UsageError(
+                f"column {quoted(name)} is named as {role} and in another option; name it once."
+            )
+
+
+def _target(table: TableFile, names: Sequence[str]) -> NDArray[Any] | None:
+    """Return the column of the target, or several columns of numbers, or None."""
+    if len(names) < 2:
+        return table.kept[names[0]] if names else None
+    return np.stack([_numbers(table, name, "a number") for name in names], axis=1)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(quoted(name) for name in names)
+
+
+def _confident(
+    options: argparse.Namespace, table: TableFile, y: NDArray[Any], known: Supervision
+) -> Supervision:
+    """Return the target as class probabilities, with the confidence in each label."""
+    name = options.confidence_column
+    if known.targets is not None:
         raise UsageError(
-            f"column {quoted(options.target)} is named as the target and in another option; name "
-            "it once."
+            f"--confidence-column needs class labels, but column {_listed(options.target)} is a "
+            "continuous target; leave it out, or add --target-type classes."
         )
+    values = _numbers(table, name, "a probability")
+    unknown = np.flatnonzero(known.labeled & np.isnan(values))
+    if len(unknown):
+        raise InputError(
+            f"column {quoted(name)} holds nothing in {table.row_label(int(unknown[0]))}, which has "
+            "a label; give the probability that this label is correct."
+        )
+    rows = [table.row_label(row) for row in range(len(y))]
+    with _probabilities_by_name(f"column {quoted(name)}", rows, ()):
+        return Supervision.from_labels(y, unlabeled=options.unlabeled, confidence=values)
+
+
+def _subjects(options: argparse.Namespace, table: TableFile) -> NDArray[np.object_] | None:
+    """Return the subject of each row."""
+    if options.subject_column is None:
+        return None
+    subjects = table.kept[options.subject_column]
+    for row, subject in enumerate(subjects):
+        if subject is None:
+            raise InputError(
+                f"column {quoted(options.subject_column)} holds nothing in {table.row_label(row)}; "
+                "give every row a subject."
+            )
+    return subjects
 
 
 def _without(table: TableFile, excluded: list[str]) -> TableFile:
@@ -199,7 +294,7 @@ def _warn_of_counted_rows(table: TableFile) -> None:
 
 
 def _check_mark_of_the_unknown(
-    options: argparse.Namespace, y: NDArray[np.object_] | None, known: Supervision | None
+    options: argparse.Namespace, y: NDArray[Any] | None, known: Supervision | None
 ) -> None:
     """Check that the mark of unlabelled rows applies to the target.
 
@@ -208,15 +303,17 @@ def _check_mark_of_the_unknown(
     mark = options.unlabeled
     if y is None or known is None or mark is None:
         return
+    if len(options.target) > 1 and options.target_type == "classes":
+        return
     if known.targets is not None and mark != UNLABELED:
         raise UsageError(
-            f"--unlabeled {mark} needs class labels, but column {quoted(options.target)} is a "
+            f"--unlabeled {mark} needs class labels, but column {_listed(options.target)} is a "
             "continuous target; leave unknown cells empty, or add --target-type classes."
         )
-    texts = {value for value in y if isinstance(value, str) and number(value) == mark}
+    texts = {value for value in y.flat if isinstance(value, str) and number(value) == mark}
     if texts:
         warn(
-            f"column {quoted(options.target)} holds text, so {quoted(min(texts))} is one of its "
+            f"column {_listed(options.target)} holds text, so {quoted(min(texts))} is one of its "
             "classes; leave these cells empty if they are unlabelled, or add --unlabeled none."
         )
 
@@ -245,7 +342,8 @@ def _further_knowledge(
             )
         found = of_rows if found is None else found | of_rows
     if options.proba_columns is not None:
-        matrix = np.stack([_probabilities(table, name) for name in options.proba_columns], axis=1)
+        columns = [_numbers(table, name, "a probability") for name in options.proba_columns]
+        matrix = np.stack(columns, axis=1)
         names = np.array(options.proba_columns)
         with _probabilities_by_name(
             table.name, [table.row_label(row) for row in range(len(matrix))], options.proba_columns
@@ -328,7 +426,7 @@ def _probabilities_by_name(
             return f"column {quoted(str(classes[part.value]))}"
         if part.kind == "row":
             return rows[int(part.value)]
-        return file if part.name == "label_proba" else part
+        return file if part.name in ("label_proba", "confidence") else part
 
     try:
         yield
@@ -336,34 +434,41 @@ def _probabilities_by_name(
         raise InputError(message_of(error).worded(by_name)) from None
 
 
-def _probabilities(table: TableFile, name: str) -> Floats:
+def _numbers(table: TableFile, name: str, expected: str) -> Floats:
+    """Return a column of numbers, with NaN for empty cells."""
     for row, value in enumerate(table.kept[name]):
-        if not isinstance(value, int | float):
-            what = "nothing" if value is None else quoted(value)
+        # If a cell of the column holds text, all cells do, also those with numbers.
+        if isinstance(value, str) and number(value) is None:
             raise InputError(
-                f"column {quoted(name)} holds {what} in {table.row_label(row)}; expected a "
-                "probability."
+                f"column {quoted(name)} holds {quoted(value)} in {table.row_label(row)}; expected "
+                f"{expected}."
             )
     return table.kept[name].astype(np.float64)
 
 
 def _table_line(table: TableFile) -> str:
     size = f"{counted(table.matrix.shape[0], 'row')}, {counted(len(table.columns), 'column')}"
+    names = table.categories
+    categories = (
+        f" ({len(names):,} {'category' if len(names) == 1 else 'categories'}: {listed(names)})"
+        if names
+        else ""
+    )
     return (
         f"{table.name}: {size}, {len(table.names):,} of them "
-        f"{'a feature' if len(table.names) == 1 else 'features'}"
+        f"{'a feature' if len(table.names) == 1 else 'features'}{categories}"
     )
 
 
 def _known_lines(
     options: argparse.Namespace,
-    y: NDArray[np.object_] | None,
+    y: NDArray[Any] | None,
     known: Supervision | None,
     supervision: Supervision | None,
 ) -> list[str]:
     lines = []
     if y is not None and known is not None:
-        lines.append(f"target {quoted(options.target)}: {_target_words(options, y, known)}")
+        lines.append(f"target {_listed(options.target)}: {_target_words(options, y, known)}")
     if supervision is not None:
         lines.append(f"supervision: {repr(supervision).partition(': ')[2].removesuffix(')')}")
     if not lines and not options.unsupervised:
@@ -374,9 +479,11 @@ def _known_lines(
     return lines
 
 
-def _target_words(options: argparse.Namespace, y: NDArray[np.object_], known: Supervision) -> str:
+def _target_words(options: argparse.Namespace, y: NDArray[Any], known: Supervision) -> str:
     """Describe the type of the target, and how to choose the other type."""
     share = f"known for {known.n_labeled:,} of {len(known):,} rows"
+    if known.n_targets > 1:
+        return f"{known.n_targets} targets, all {share}"
     numbers = all(isinstance(value, int | float) for value in y if value is not None)
     if known.targets is not None:
         values = known.targets[~np.isnan(known.targets)]

@@ -18,6 +18,7 @@ from graphsieve.cli.outputs import put, write
 from graphsieve.cli.rank import (
     as_json,
     check_options_of_results,
+    grouping,
     named_files,
     ranked,
     result_format,
@@ -44,8 +45,10 @@ def run(options: argparse.Namespace) -> None:
                 case.table.matrix,
                 case.y,
                 supervision=case.supervision,
+                groups=case.groups,
                 feature_names=case.table.names,
                 progress=False if options.quiet else None,
+                **_features(case),
                 **_asked(options),
             )
     if report is not None:
@@ -94,11 +97,17 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
         "repeats": options.repeats,
         "random_state": options.seed or None,
         "n_jobs": options.jobs,
+        **grouping(options),
         **_of_target(options),
     }
     return {
         name: value for name, value in given.items() if value is not None or name == "unlabeled"
     }
+
+
+def _features(case: Case) -> dict[str, Any]:
+    """Return the categories as an argument, if there are any."""
+    return {"categorical": case.table.categorical} if case.table.categories else {}
 
 
 def _of_target(options: argparse.Namespace) -> dict[str, Any]:
@@ -115,7 +124,12 @@ def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: li
         ranking = ranked(
             case,
             options,
-            {"n_features_to_select": "auto", "random_state": options.seed, **_of_target(options)},
+            {
+                "n_features_to_select": "auto",
+                "random_state": options.seed,
+                **grouping(options),
+                **_of_target(options),
+            },
         )
     facts = ranking.report_facts(
         title=f"Columns of {case.table.name} that matter",

@@ -7,6 +7,12 @@ from graphsieve._base.messages import Message, Part
 OPTIONS = {
     # reading a table
     "id_column": "--id-column",
+    "categorical": "--categorical",
+    "numeric": "--numeric",
+    "feature_groups": "--feature-groups",
+    "keep": "--keep-feature",
+    "candidates": "--candidates",
+    "cost": "--costs",
     "sep": "--sep",
     "encoding": "--encoding",
     "header": "--no-header",
@@ -19,6 +25,8 @@ OPTIONS = {
     "target_type": "--target-type",
     "unlabeled": "--unlabeled",
     "normalize": "--normalize-proba",
+    "groups": "--subject-column",
+    "confidence": "--confidence-column",
     # ranking
     "method": "--method",
     "n_features_to_select": "--top",
@@ -48,6 +56,8 @@ WORDS = {
     "X": "the table",
     "y": "the target",
     "label_proba": "the table of probabilities",
+    "feature": "column",
+    "features": "columns",
     "samples": "rows",
     "pass": "add",
     "they are NaN": "they have no score",
@@ -63,6 +73,9 @@ WORDS = {
     "target_type= sets the kind of y": "--target-type sets the kind of the target",
     "name the columns with classes=": "let its columns have the names of the classes",
     "pass a dict with different names": "name each once",
+    "pass groups with a different entry for each sample": (
+        "name a column with a different entry for each row in --subject-column"
+    ),
 }
 
 
@@ -74,7 +87,10 @@ def for_the_command(message: Message) -> str:
 def _in_options(part: Part) -> str:
     if part.name not in OPTIONS:
         return WORDS.get(part if part.kind == "phrase" else part.name, part)
+    by_prefix = part.kind == "parameter" and isinstance(part.value, str)
     option = OPTIONS[part.name]
+    if part.name == "feature_groups" and by_prefix:
+        option = "--group-by-prefix"
     if part.kind == "parameter" or part.value is ... or isinstance(part.value, bool):
         return option
     return f"{option} {'none' if part.value is None else part.value}"

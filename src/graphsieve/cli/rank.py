@@ -14,7 +14,7 @@ from graphsieve._base.atomic_files import check_compression, json_text
 from graphsieve._base.errors import UsageError
 from graphsieve._base.parameters import nearest, quoted
 from graphsieve.cli.arguments import ROWS_SHOWN, UNLABELED
-from graphsieve.cli.case import Case, columns_by_name, read_case
+from graphsieve.cli.case import Case, columns_by_name, input_files, read_case
 from graphsieve.cli.notes import note, painter, shown_warnings
 from graphsieve.cli.outputs import check_outputs, output_file, put, write
 from graphsieve.cli.reproducing import reproduction_code
@@ -31,6 +31,8 @@ from graphsieve.report.terminal import (
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
 from graphsieve.select.ranking import ITERATED, Ranking, rank, versions
+from graphsieve.table.files.column_files import read_costs_file, read_groups_file
+from graphsieve.table.files.table_file import counted, listed_plainly
 from graphsieve.table.files.writing import csv_text
 
 SCHEMA = 1
@@ -51,6 +53,7 @@ def run(options: argparse.Namespace) -> None:
         for line in case.lines:
             note(line, quiet=options.quiet)
         ranking = ranked(case, options, settings)
+    note_groups(ranking, quiet=options.quiet)
     if report is not None:
         facts = ranking.report_facts(
             title=f"Columns of {case.table.name} that matter",
@@ -71,9 +74,10 @@ def named_files(options: argparse.Namespace) -> tuple[Path | None, Path | None]:
     """Return the files for the result and the report, after checking that they can be written."""
     output = None if options.output is None else output_file(options.output)
     report = None if options.report is None else output_file(options.report)
-    inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
     check_outputs(
-        [path for path in (output, report) if path is not None], force=options.force, inputs=inputs
+        [path for path in (output, report) if path is not None],
+        force=options.force,
+        inputs=input_files(options),
     )
     return output, report
 
@@ -85,10 +89,25 @@ def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) ->
             case.table.matrix,
             case.y,
             supervision=case.supervision,
+            groups=case.groups,
             feature_names=case.table.names,
             progress=False if options.quiet else None,
+            categorical=case.table.categorical,
             **settings,
         )
+
+
+def note_groups(ranking: Ranking, *, quiet: bool) -> None:
+    """Tell how many columns the groups have."""
+    if ranking.members is not None and ranking.kinds is not None:
+        groups = [
+            f"{quoted(name)} ({counted(len(columns), 'column')})"
+            for name, columns, kind in zip(
+                ranking.names, ranking.members, ranking.kinds, strict=True
+            )
+            if kind == "group"
+        ]
+        note(f"{counted(len(groups), 'group')}: {listed_plainly(groups)}", quiet=quiet)
 
 
 def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -110,6 +129,12 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
             "out."
         )
     settings = {
+        **grouping(options),
+        "keep": options.keep_feature or None,
+        "candidates": options.candidates,
+        "cost": None
+        if options.costs is None
+        else read_costs_file(options.costs, max_bytes=options.max_bytes),
         "n_features_to_select": options.fraction
         or options.top
         or (None if options.method in ITERATED else "auto"),
@@ -134,6 +159,10 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         "random_state": 0,
         **dict.fromkeys(
             (
+                "feature_groups",
+                "keep",
+                "candidates",
+                "cost",
                 "max_features",
                 "method_params",
                 "n_features_to_select",
@@ -144,6 +173,14 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         ),
     }
     return {name: value for name, value in settings.items() if value != usual.get(name, "auto")}
+
+
+def grouping(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the groups of columns as an argument."""
+    if options.feature_groups is not None:
+        groups = read_groups_file(options.feature_groups, max_bytes=options.max_bytes)
+        return {"feature_groups": groups}
+    return {"feature_groups": options.group_by_prefix}
 
 
 def _parameters(texts: list[str]) -> dict[str, Any]:
@@ -240,6 +277,8 @@ def rounded(value: Any) -> Any:
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, list):
+        return "; ".join(value)
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
 
 

@@ -10,7 +10,8 @@ import shlex
 from pathlib import PurePath
 from typing import Any
 
-from graphsieve.cli.case import Case
+from graphsieve.cli.arguments import UNLABELED
+from graphsieve.cli.case import Case, input_files
 
 
 def reproduction_code(
@@ -21,7 +22,7 @@ def reproduction_code(
 
 
 def _command(options: argparse.Namespace) -> str:
-    paths = [options.table, options.pairs, options.proba, options.output, options.report]
+    paths = [*input_files(options), options.output, options.report]
     words = []
     for word in options.given:
         for path in paths:
@@ -42,36 +43,52 @@ def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], c
     further = [] if options.missing == "refuse" else ["without_missing"]
     further += ["without_columns"] if options.exclude else []
     lines = [f"from graphsieve import {call}, read_table"]
-    if options.pairs or options.proba or options.proba_columns:
-        lines = ["import numpy as np"] * bool(options.proba_columns) + [
-            f"from graphsieve import Supervision, {call}, read_table"
-        ]
+    if case.supervision is not None:
+        lines = [f"from graphsieve import Supervision, {call}, read_table"]
         further += ["read_pairs_file"] * bool(options.pairs) + ["read_probabilities_file"] * bool(
             options.proba
         )
         further += ["row_ids"] * bool(options.pairs or options.proba)
+    if options.proba_columns or len(options.target or ()) > 1:
+        lines.insert(0, "import numpy as np")
     lines += [f"from graphsieve.table.files import {', '.join(sorted(further))}"] if further else []
     lines += ["", f"table = read_table({', '.join(reading)})"]
     lines += _changes(options)
     lines += _knowledge(options)
-    given = ["table.matrix"] + (
-        [f"table.kept[{options.target!r}]"] if options.target is not None else []
-    )
+    given = ["table.matrix"] + ([_target(options.target)] if case.y is not None else [])
     given += ["feature_names=table.names"] + (
         ["supervision=known"] if case.supervision is not None else []
     )
+    if case.table.categories:
+        given.append("categorical=table.categorical")
+    if case.groups is not None:
+        given.append(f"groups=table.kept[{options.subject_column!r}]")
     given += [f"{name}={value!r}" for name, value in settings.items()]
     result = {"rank": "ranking", "compare": "comparison"}[call]
     lines += [f"{result} = {call}(", *(f"    {one}," for one in given), ")", f"print({result})"]
     return "\n".join(lines)
 
 
+def _target(names: list[str]) -> str:
+    """Return the code for the target."""
+    if len(names) == 1:
+        return f"table.kept[{names[0]!r}]"
+    return f"np.stack([table.kept[name].astype(float) for name in {names!r}], axis=1)"
+
+
 def _reading(options: argparse.Namespace) -> list[str]:
-    apart = [options.target, *(options.proba_columns or ())]
+    apart = [
+        *(options.target or ()),
+        options.subject_column,
+        options.confidence_column,
+        *(options.proba_columns or ()),
+    ]
     keep = [name for name in apart if name is not None]
     asked = {
         "keep": keep or None,
         "id_column": options.id_column,
+        "categorical": options.categorical or None,
+        "numeric": options.numeric or None,
         "sep": options.sep,
         "encoding": options.encoding,
         "header": False if options.no_header else None,
@@ -137,4 +154,10 @@ def _knowledge(options: argparse.Namespace) -> list[str]:
             "proba = np.stack([table.kept[name].astype(float) for name in classes], axis=1)"
         )
         parts.append(f"Supervision.from_probabilities(proba, classes=classes{normalize})")
+    if options.confidence_column:
+        mark = "" if options.unlabeled == UNLABELED else f", unlabeled={options.unlabeled!r}"
+        lines.append(f"confidence = table.kept[{options.confidence_column!r}].astype(float)")
+        parts.append(
+            f"Supervision.from_labels({_target(options.target)}, confidence=confidence{mark})"
+        )
     return lines + ([f"known = {' | '.join(parts)}"] if parts else [])

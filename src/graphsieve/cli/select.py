@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from graphsieve._base.errors import InputError, UsageError
-from graphsieve.cli.case import read_case
+from graphsieve.cli.case import input_files, read_case
 from graphsieve.cli.notes import note, shown_warnings
 from graphsieve.cli.outputs import check_outputs, output_file, show, write_errors
-from graphsieve.cli.rank import rank_settings, ranked
+from graphsieve.cli.rank import note_groups, rank_settings, ranked
 from graphsieve.report.wording import recall_text
 from graphsieve.table.files.writing import (
     WRITABLE,
@@ -28,7 +28,6 @@ NAMES_SHOWN = 10
 
 def run(options: argparse.Namespace) -> None:
     """Read, rank, and write the selected columns."""
-    settings = rank_settings(options)
     output = None if options.output is None else output_file(options.output)
     if output is not None:
         check_writable_format(output)
@@ -37,13 +36,16 @@ def run(options: argparse.Namespace) -> None:
             "--raw-names applies to CSV and TSV, and other formats never change names; leave it "
             "out."
         )
-    inputs = [name for name in (options.table, options.pairs, options.proba) if name is not None]
-    check_outputs([] if output is None else [output], force=options.force, inputs=inputs)
+    check_outputs(
+        [] if output is None else [output], force=options.force, inputs=input_files(options)
+    )
+    settings = rank_settings(options)
     with shown_warnings(quiet=options.quiet, debug=options.debug):
         case = read_case(options, keep=options.keep)
         for line in case.lines:
             note(line, quiet=options.quiet)
         ranking = ranked(case, options, settings)
+    note_groups(ranking, quiet=options.quiet)
     chosen = {
         name for name, selected in zip(ranking.names, ranking.selected, strict=True) if selected
     }
@@ -52,8 +54,22 @@ def run(options: argparse.Namespace) -> None:
             f"no column can be selected: all {len(ranking)} feature columns of {case.table.name} "
             "are constant."
         )
-    stay = chosen | {
-        name for name in (options.id_column, options.target, *options.keep) if name is not None
+    members = ranking.members or [(name,) for name in ranking.names]
+    written = {
+        column
+        for columns, selected in zip(members, ranking.selected, strict=True)
+        if selected
+        for column in columns
+    }
+    stay = written | {
+        name
+        for name in (
+            options.id_column,
+            *(options.target or ()),
+            options.subject_column,
+            *options.keep,
+        )
+        if name is not None
     }
     columns = output_columns(case.table, [name for name in case.table.columns if name in stay])
     if output is None:
@@ -68,9 +84,10 @@ def run(options: argparse.Namespace) -> None:
                 overwrite=options.force,
             )
     best = ranking.best(len(chosen))
+    what = "columns" if ranking.members is None else "columns and groups"
     more = f" and {len(best) - NAMES_SHOWN} more" if len(best) > NAMES_SHOWN else ""
     note(
-        f"{len(best)} of {len(ranking)} columns selected: {', '.join(best[:NAMES_SHOWN])}{more}",
+        f"{len(best)} of {len(ranking)} {what} selected: {', '.join(best[:NAMES_SHOWN])}{more}",
         quiet=options.quiet,
     )
     may_change = not options.raw_names and not _is_binary(output)

@@ -34,6 +34,7 @@ from graphsieve.graphs.graph import (
 )
 from graphsieve.graphs.neighbors.exact import TargetRuns, largest_tie, target_runs
 from graphsieve.graphs.neighbors.nearest import nearest_in, squared_distances
+from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import LARGEST_EXPONENT
 from graphsieve.table.columns import Table
@@ -94,7 +95,7 @@ def _lifted(near: Neighborhood, small: Any) -> Neighborhood:
 
 
 def target_graph(target: Floats, n_neighbors: int, bandwidth: float | None) -> Neighborhood:
-    """Build the graph of the k nearest neighbours along a continuous target.
+    """Build the graph of the k nearest neighbours along a continuous target or several.
 
     Two samples are linked if either is among the k nearest neighbours of the other, including all
     tied samples. Samples with equal targets form a complete block, stored as a low-rank graph.
@@ -145,8 +146,8 @@ def partly_known_target_graph(
         )
     n = table.n_samples
     k = capped_neighbors(n_neighbors, n)
-    known = np.flatnonzero(~np.isnan(target))
-    unknown = np.flatnonzero(np.isnan(target))
+    labeled = all_known(target)
+    known, unknown = np.flatnonzero(labeled), np.flatnonzero(~labeled)
     row_exponent = table.rows[1]
     scaled, target_exponent = _scaled_target(target[known])
     row_exponent, target_exponent = comparable(
@@ -174,8 +175,7 @@ def partly_known_target_graph(
     weights, used = heat_weights(
         lengths, bandwidth, exponent=exponent, smallest=None if blocks is None else 0.0
     )
-    both_known = ~np.isnan(target[first]) & ~np.isnan(target[second])
-    weights = np.where(both_known, label_weight * weights, weights)
+    weights = np.where(labeled[first] & labeled[second], label_weight * weights, weights)
     graph: Graph = SparseGraph.of_distinct(n, first, second, weights)
     if blocks is not None:
         graph = graph + _equal_target_graph(blocks, label_weight, known, n)
@@ -508,7 +508,7 @@ def merge_labeled(
     labeled = _in_original_units(runs.nearest_samples()[:, :k] ** 2, exponent)[runs.run]
     both = np.concatenate([labeled, squared], axis=1)
     reach = np.sqrt(np.partition(both, k - 1, axis=1)[:, k - 1])
-    farthest = largest_tie(np.ldexp(runs.values, exponent)[runs.run], reach)
+    farthest = largest_tie(np.ldexp(runs.magnitude, exponent)[runs.run], reach)
     least, most = np.maximum(2 * reach - farthest, 0.0)[:, None] ** 2, farthest[:, None] ** 2
     # All unlabelled samples that are closer than the k-th neighbour are neighbours. Those at the
     # same distance fill the remaining places in the order of their indices.
@@ -519,7 +519,7 @@ def merge_labeled(
     to_unlabeled = (known[query], near[query, column], squared[query, column])
     # Labelled neighbours with a different target enter as complete runs.
     query, run = runs.runs_within(runs.run, np.ldexp(farthest, -exponent))
-    length = _in_original_units((runs.values[run] - runs.values[runs.run[query]]) ** 2, exponent)
+    length = _in_original_units(runs.squared_gaps(run, runs.run[query]), exponent)
     member, owner = runs.members(run)
     to_labeled = (known[query[owner]], known[member], length[owner])
     return [to_unlabeled, to_labeled]

@@ -239,8 +239,8 @@ def compressed(
     table : Table
         The features.
     known : Supervision
-        Supervision of the samples. Class probabilities describe all samples and leave none to
-        compress.
+        Supervision of the samples. Class probabilities are refused, because no graph of the
+        features uses them.
     how : {"som", "kmeans"}
         Method that computes the prototypes.
     n_prototypes : int, (int, int) or None
@@ -266,9 +266,8 @@ def compressed(
         _refuse_lattice(n_prototypes)
     if known.probabilities is not None:
         raise InputError(
-            "class probabilities describe every sample, so no sample is left to compress; omit "
-            "the probabilities, "
-            "or do not compress."
+            "class probabilities cannot be compressed, because no graph of the features uses them; "
+            "omit the probabilities, or do not compress."
         )
     supervised = _has_supervision(known)
     kept, others = np.flatnonzero(supervised), np.flatnonzero(~supervised)
@@ -404,9 +403,7 @@ def _uncompressed(table: Table, known: Supervision) -> Compressed:
 
 def _has_supervision(known: Supervision) -> Booleans:
     """Return a mask of the samples that have any supervision."""
-    supervised: Booleans = known.codes >= 0
-    if known.targets is not None:
-        supervised = supervised | ~np.isnan(known.targets)
+    supervised: Booleans = known.labeled.copy()
     supervised[known.must_link.ravel()] = True
     supervised[known.cannot_link.ravel()] = True
     return supervised
@@ -443,7 +440,9 @@ def _padded(known: Supervision, n_more: int) -> Supervision:
         labels=None
         if labels is None
         else np.concatenate([labels, np.full(n_more, -1, dtype=np.int64)]),
-        targets=None if targets is None else np.concatenate([targets, np.full(n_more, np.nan)]),
+        targets=None
+        if targets is None
+        else np.concatenate([targets, np.full((n_more, *targets.shape[1:]), np.nan)]),
     )
 
 
@@ -503,11 +502,11 @@ def _stacked(table: Table, kept_rows: Any, mean_blocks: list[Any]) -> Table:
         rows = (
             [sp.hstack(mean_blocks)] if kept_rows is None else [kept_rows, sp.hstack(mean_blocks)]
         )
-        return MemoryTable.trusted(sp.csc_array(sp.vstack(rows)), table.feature_names)
-    joined = np.concatenate(mean_blocks, axis=1)
-    return MemoryTable.trusted(
-        joined if kept_rows is None else np.concatenate([kept_rows, joined]), table.feature_names
-    )
+        held: Any = sp.csc_array(sp.vstack(rows))
+    else:
+        joined = np.concatenate(mean_blocks, axis=1)
+        held = joined if kept_rows is None else np.concatenate([kept_rows, joined])
+    return MemoryTable.trusted(held, table.feature_names, features=table.features)
 
 
 class _Deviations(ABC):

@@ -1,6 +1,7 @@
 """Ratios of two quadratic forms for every feature of X.
 
-Degenerate features, such as constant ones, are detected only here.
+A feature of several columns has the sums of both forms over its columns. Degenerate features, such
+as constant ones, are detected only here.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from graphsieve.table.blocks import Block
 from graphsieve.table.columns import Table
 
 Form = Callable[[Block], Floats]
+Forms = Callable[[Block], tuple[Floats, ...]]
 
 
-def per_feature(table: Table, value: Form, *, wide: bool = False) -> Floats:
-    """Compute one value per feature; constant features get NaN.
+def per_column(table: Table, value: Form, *, wide: bool = False) -> Floats:
+    """Compute one value per column; constant columns get NaN.
 
     `wide` allows wide blocks. It suits forms that only need sums over the samples.
     """
@@ -36,9 +38,34 @@ def ratio(table: Table, numerator: Form, denominator: Form) -> Floats:
     Constant features and 0/0 give NaN, because they cannot be scored. A positive numerator over
     zero gives infinity.
     """
-    return per_feature(
-        table, lambda block: divided(numerator(block), denominator(block)), wide=True
-    )
+    return quotients(table, lambda block: (numerator(block), denominator(block)), wide=True)
+
+
+def quotients(table: Table, forms: Forms, *, wide: bool = False) -> Floats:
+    """Compute the quotient of two quadratic forms, as `ratio` does, from one function for both."""
+    if table.features is None:
+        return per_column(table, lambda block: divided(*forms(block)), wide=wide)
+    return divided(*sums_over_columns(table, forms, wide=wide))
+
+
+def sums_over_columns(table: Table, forms: Forms, *, wide: bool = False) -> Floats:
+    """Sum quadratic forms over the columns of each feature.
+
+    There is one row per form. The unit is common to the columns of a feature. Constant columns
+    contribute nothing, and constant features get NaN.
+    """
+    assert table.features is not None
+    found = table.evaluated(partial(_with_units, forms=forms), wide=wide)
+    exponents, starts = found[-1], table.features.starts[:-1]
+    largest = np.fmax.reduceat(exponents, starts)
+    constant = np.isnan(exponents)
+    below = np.where(constant, 0, exponents - largest[table.features.owner]).astype(np.int64)
+    values = np.ldexp(np.where(constant, 0.0, found[:-1]), 2 * below)
+    return np.where(np.isnan(largest), np.nan, table.features.sums(values))
+
+
+def _with_units(block: Block, *, forms: Forms) -> Floats:
+    return np.stack([*forms(block), np.where(block.constant, np.nan, block.exponent)])
 
 
 def divided(numerator: Floats, denominator: Floats) -> Floats:
@@ -53,4 +80,4 @@ def laplacian_ratio(table: Table, graph: Graph) -> Floats:
     The ratio lies in [0, 2].
     """
     check_same_samples(graph.n_samples, table.n_samples)
-    return per_feature(table, lambda block: divided(*graph.block_forms(block)), wide=True)
+    return quotients(table, graph.block_forms, wide=True)

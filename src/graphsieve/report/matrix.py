@@ -21,9 +21,18 @@ def redundancy_section(correlations: Mapping[str, Any]) -> str:
     return (
         '<section id="correlations"><h2>Correlations between the selected features</h2>'
         "<p>Features are in the order of their ranks. Strong colours mark features that share much "
-        f"of their variance.</p>{_strongest(features, values)}"
+        f"of their variance.{_definition(correlations)}</p>{_strongest(features, values)}"
         f"{heat_map(features, values, 'Correlations between the selected features')}{_scale()}"
         "</section>"
+    )
+
+
+def _definition(correlations: Mapping[str, Any]) -> str:
+    if correlations.get("of_single_columns", True):
+        return ""
+    return (
+        " The value is Cramér’s V for two categories, and the correlation ratio for a category and "
+        "a number. For groups of columns it is the root of the mean squared canonical correlation."
     )
 
 

@@ -7,10 +7,11 @@ from html import escape
 from typing import Any
 
 from graphsieve.report.plot import SIDE, dots, picture
-from graphsieve.report.portraits import UNDECIDED, UNLABELLED
-from graphsieve.report.wording import counted, name, number, sentence, shown, thousands
+from graphsieve.report.portraits import UNDECIDED, UNDECIDED_OR_UNLABELLED, UNLABELLED
+from graphsieve.report.wording import counted, listed, name, number, sentence, shown, thousands
 
 GROUP_COLORS = 6
+MEMBERS_LISTED = 6  # columns of a group that are named
 FEW_DOTS = 120  # fewer dots are drawn larger
 
 
@@ -23,6 +24,7 @@ def of_selected(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -> dic
     names, values = portraits["correlations"]["features"], portraits["correlations"]["values"]
     places = [place for place, one in enumerate(names) if one in chosen]
     kept = {
+        **portraits["correlations"],
         "features": [names[i] for i in places],
         "values": [[values[i][j] for j in places] for i in places],
     }
@@ -34,9 +36,10 @@ def pictures_section(portraits: Mapping[str, Any], ranking: Mapping[str, Any]) -
     features = portraits["features"]
     if not features:
         return ""
+    has_target = portraits["target"] is not None
     looks = group_looks(portraits["classes"])
     ranks = {record["feature"]: record for record in reversed(ranking["features"])}
-    cards = "".join(_card(one, ranks.get(one["feature"]), looks) for one in features)
+    cards = "".join(_card(one, ranks.get(one["feature"]), looks, has_target) for one in features)
     n_selected = sum(record["selected"] for record in ranking["features"])
     which = f" The first {len(features)} are shown." if len(features) < n_selected else ""
     return (
@@ -50,13 +53,18 @@ def group_looks(groups: Sequence[str] | None) -> list[str]:
     """Return a colour class for each group. The group of unlabelled samples is grey."""
     if groups is None:
         return ["g0"]
-    is_last_grey = bool(groups) and groups[-1] in (UNLABELLED, UNDECIDED)
+    is_last_grey = bool(groups) and groups[-1] in (
+        UNLABELLED,
+        UNDECIDED,
+        UNDECIDED_OR_UNLABELLED,
+    )
     grey = len(groups) - 1 if is_last_grey else None
     return ["rest" if place == grey else f"g{place % GROUP_COLORS}" for place in range(len(groups))]
 
 
 def _about(portraits: Mapping[str, Any]) -> str:
-    first = portraits["features"][0]
+    numbers = [one for one in portraits["features"] if "levels" not in one]
+    first = numbers[0] if numbers else {"scatter": None, "along_graph": None}
     if first["scatter"] is not None:
         target = portraits["target"] or {}
         of = name(target["name"]) if target.get("name") is not None else "the target"
@@ -72,16 +80,32 @@ def _about(portraits: Mapping[str, Any]) -> str:
             "that neighbours have similar values. The number is the share of the variance that the "
             "neighbours explain. The histogram above shows the distribution of the feature."
         )
-    elif portraits["classes"] is not None:
+    elif numbers and portraits["classes"] is not None:
         text = "Distribution of each feature by group. Each histogram has its own vertical scale."
     else:
         text = "Distribution of each feature."
+    if len(numbers) < len(portraits["features"]):
+        text += _about_levels(portraits)
     if portraits["n_drawn"] < portraits["n_samples"]:
         text += (
             f" The plots show {thousands(portraits['n_drawn'])} of "
             f"{counted(portraits['n_samples'], 'sample')}."
         )
     return text
+
+
+def _about_levels(portraits: Mapping[str, Any]) -> str:
+    if portraits["target"] is not None:
+        bars = (
+            "extends from the lower to the upper quartile of the target, with a mark at its median"
+        )
+    elif portraits["classes"] is not None:
+        bars = "shows the shares of the groups"
+    else:
+        return " A category has one bar per level, which shows the number of samples."
+    return (
+        f" A category has one bar per level, which {bars}. The number of samples is on the right."
+    )
 
 
 def _by(portraits: Mapping[str, Any]) -> str:
@@ -99,8 +123,19 @@ def _legend(groups: Sequence[str] | None, looks: Sequence[str]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, looks: Sequence[str]) -> str:
+def _card(
+    one: Mapping[str, Any],
+    record: Mapping[str, Any] | None,
+    looks: Sequence[str],
+    has_target: bool,
+) -> str:
     rank = f'<span class="rank">{record["rank"]}</span>' if record is not None else ""
+    if "levels" in one:
+        what = f"{shown(one['feature'], 60)}: " + ", ".join(
+            f"{shown(level['level'], 40)} ({sum(level['counts'])})" for level in one["levels"]
+        )
+        return _framed(one, rank, what, _level_bars(one["levels"], looks, has_target), "")
+    members = [] if record is None else record.get("columns") or []
     counts = one["histogram"]["counts"]
     cloud, note = one["scatter"] or one["along_graph"], ""
     what = f"{shown(one['feature'], 60)}: values from {number(one['low'])} to {number(one['high'])}"
@@ -120,13 +155,48 @@ def _card(one: Mapping[str, Any], record: Mapping[str, Any] | None, looks: Seque
         what += f"; its neighbours explain {percent} of its variance"
     if cloud:
         parts += f'<div class="cloud">{drawn}{note}</div>'
+    ends = f'<div class="ends"><span>{number(one["low"])}</span><span>{number(one["high"])}</span></div>'
+    if len(members) > 1:
+        of = listed([shown(member, 40) for member in members], MEMBERS_LISTED)
+        ends += f'<p class="members">First principal component of {escape(of)}</p>'
+    return _framed(one, rank, what, parts, ends)
+
+
+def _framed(one: Mapping[str, Any], rank: str, what: str, parts: str, ends: str) -> str:
+    """Return the card of a feature with its name above and its range below the drawing."""
     return (
         '<li class="card"><h3 '
         f'title="{escape(shown(one["feature"]))}">{rank}{name(one["feature"], 60)}</h3>'
-        f'<div role="img" aria-label="{escape(what)}">{parts}</div>'
-        "<div "
-        f'class="ends"><span>{number(one["low"])}</span><span>{number(one["high"])}</span></div></li>'
+        f'<div role="img" aria-label="{escape(what)}">{parts}</div>{ends}</li>'
     )
+
+
+def _level_bars(levels: Sequence[Mapping[str, Any]], looks: Sequence[str], has_target: bool) -> str:
+    """Draw a bar for each level of a category: its name, shares or quartiles, and its size."""
+    most = max(sum(level["counts"]) for level in levels) or 1
+    rows = []
+    for level in levels:
+        total = sum(level["counts"])
+        if has_target:
+            low, middle, high = level["quartiles"] or (0, 0, 0)
+            bar = (
+                f'<i class="box" style="left:{100 * low:.1f}%;width:{100 * (high - low):.1f}%"></i>'
+                f'<i class="middle" style="left:{100 * middle:.1f}%"></i>'
+                if level["quartiles"]
+                else ""
+            )
+        else:
+            width = total if len(looks) > 1 else most
+            bar = "".join(
+                f'<i class="{look}" style="width:{100 * n / (width or 1):.1f}%"></i>'
+                for n, look in zip(level["counts"], looks, strict=True)
+            )
+        rows.append(
+            f'<span class="level" title="{escape(shown(level["level"]))}">{name(level["level"], 40)}'
+            f'</span><span class="{"target" if has_target else "parts"}">{bar}</span>'
+            f'<span class="n">{thousands(total)}</span>'
+        )
+    return f'<div class="levels">{"".join(rows)}</div>'
 
 
 def _histogram(counts: Sequence[int], look: str) -> str:

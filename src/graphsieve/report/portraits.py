@@ -24,7 +24,9 @@ from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import scale_by_power_of_two
+from graphsieve.table.centered import spanning
 from graphsieve.table.columns import MemoryTable, Table
+from graphsieve.table.features import Features
 from graphsieve.table.scaling import Scale, rescaled
 
 FEATURES = 24  # at most
@@ -36,6 +38,7 @@ SPACE_COLUMNS = 20_000  # wider tables search for neighbours in the columns show
 NEIGHBORS = 5
 MOSTLY_ZERO = 0.1  # share of nonzero values up to which sparse rows are compared faster
 GROUPS = 6  # classes shown at most
+LEVELS = 8  # of a category, at most
 FEW_VALUES = 12  # distinct values up to which each may have its own bin
 FEWEST_BINS, MOST_BINS = 8, 24
 TAIL = 0.005  # share of the values at either end that may be cut off
@@ -43,6 +46,7 @@ LONG_TAIL = 5  # tails are cut off if the full range is this many times the rang
 DIGITS = 6  # significant digits
 # Groups of samples without a label, or without a single most probable class
 UNLABELLED, UNDECIDED = "unlabelled", "undecided"
+UNDECIDED_OR_UNLABELLED = "undecided or unlabelled"
 
 
 @ignoring_underflow
@@ -63,7 +67,7 @@ def portray(
     known : Supervision
         The supervision.
     order : sequence of int
-        Column positions, best first.
+        Feature positions, best first.
     scale : {"standard", "minmax", "robust", "rank"} or None
         Scaling of the features for distances between samples.
     random_state : int, Generator or None
@@ -82,8 +86,11 @@ def portray(
         - ``features``: name, ``low`` and ``high`` (the range shown), ``clipped`` (whether values
           beyond it are drawn at its ends), ``histogram``, ``scatter`` against the target, and
           ``along_graph``, the values against the means of the five nearest samples. Dots are given
-          as shares of the range shown;
-        - ``correlations`` between the features.
+          as shares of the range shown. A group of columns is drawn as its first principal
+          component. A category has only ``levels``, with the number of rows of each group and the
+          quartiles of the target;
+        - ``correlations`` between the features: Cramér's V of two categories, and the correlation
+          ratio of a category and a number.
 
     Examples
     --------
@@ -96,7 +103,10 @@ def portray(
     chance = generator(random_state)
     columns = np.asarray(order, dtype=np.int64)[:FEATURES]
     rows = _rows_to_look_at(known, chance)
-    axes = [_axis(values) for values in _corner(table, rows, columns).T]
+    values = [_values(table, rows, int(feature)) for feature in columns]
+    # A group of columns is drawn as its first principal component.
+    axes = [_axis(some[:, 0] if some.shape[1] == 1 else _principal(some)) for some in values]
+    levels = [_levels(table, int(j), some) for j, some in zip(columns, values, strict=True)]
     names = [f"x{j}" if table.feature_names is None else table.feature_names[j] for j in columns]
     classes, group = _groups(known)
     target, scatters = _scatters(known, rows, axes, chance)
@@ -116,11 +126,23 @@ def portray(
                 "scatter": scatter,
                 "along_graph": along,
             }
-            for name, axis, scatter, along in zip(names, axes, scatters, alongs, strict=True)
+            if level is None
+            else {
+                "feature": name,
+                "levels": _by_level(
+                    level, group[rows], 1 if classes is None else len(classes), known, rows
+                ),
+            }
+            for name, axis, scatter, along, level in zip(
+                names, axes, scatters, alongs, levels, strict=True
+            )
         ],
         "correlations": {
             "features": names,
-            "values": _correlations([axis.shares for axis in axes]),
+            "values": _correlations([axis.shares for axis in axes])
+            if table.features is None
+            else _associations(values),
+            **({} if table.features is None else {"of_single_columns": False}),
         },
     }
 
@@ -141,11 +163,7 @@ def _rows_to_look_at(known: Supervision, chance: np.random.Generator) -> Integer
 
 def _is_supervised(known: Supervision) -> Booleans:
     """Whether there is any supervision for each sample."""
-    supervised = np.full(known.n_samples, known.probabilities is not None)
-    if known.labels is not None:
-        supervised |= known.labels >= 0
-    if known.targets is not None:
-        supervised |= ~np.isnan(known.targets)
+    supervised = known.labeled.copy()
     supervised[known.must_link.ravel()] = True
     supervised[known.cannot_link.ravel()] = True
     return supervised
@@ -156,6 +174,87 @@ def _some(places: Integers, number: int, chance: np.random.Generator) -> Integer
     if len(places) <= number:
         return places
     return np.sort(chance.choice(places, number, replace=False))
+
+
+def _values(table: Table, rows: Integers, feature: int) -> Floats:
+    """Return some rows of the columns of a feature."""
+    columns = np.array([feature]) if table.features is None else table.features.columns(feature)
+    return _corner(table, rows, columns)
+
+
+def _standardized(values: Floats) -> Floats:
+    """Return columns of mean 0 and, unless they are constant, length 1."""
+    # A power of two prevents overflow and changes no digits.
+    exponents = np.frexp(np.abs(values).max(axis=0))[1]
+    scaled = scale_by_power_of_two(values, -exponents)
+    centered = scaled - scaled.mean(axis=0)
+    norms = np.sqrt((centered**2).sum(axis=0))
+    unit = np.divide(centered, norms, out=np.zeros_like(centered), where=norms > 0)
+    return np.asarray(unit)
+
+
+def _principal(values: Floats) -> Floats:
+    """Return the first principal component of the standardised columns.
+
+    The column with the largest weight has a positive weight.
+    """
+    columns = _standardized(values)
+    weights = np.linalg.eigh(columns.T @ columns)[1][:, -1]
+    sign = np.sign(weights[np.abs(weights).argmax()]) or 1.0
+    return np.asarray(columns @ (sign * weights) * np.sqrt(len(values)))
+
+
+class _Levels(NamedTuple):
+    """Names of the levels of a category, and the level of each row."""
+
+    names: list[str]
+    codes: Integers
+
+
+def _levels(table: Table, feature: int, values: Floats) -> _Levels | None:
+    """Return the levels of a category, most of the rare ones as one. None for other features."""
+    features = table.features
+    if features is None or (not features.categorical[feature] and not _named(features, feature)):
+        return None
+    codes = values.argmax(axis=1) if values.shape[1] > 1 else values[:, 0].astype(np.int64)
+    n_levels = max(int(codes.max()) + 1, values.shape[1])
+    names = list(_named(features, feature)) or [f"level {code + 1}" for code in range(n_levels)]
+    if len(names) <= LEVELS:
+        return _Levels(names, codes)
+    frequent = np.sort(
+        np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")[: LEVELS - 1]
+    )
+    place = np.full(len(names), LEVELS - 1)
+    place[frequent] = np.arange(LEVELS - 1)
+    other = f"{len(names) - LEVELS + 1} others"
+    return _Levels([*(names[level] for level in frequent), other], place[codes])
+
+
+def _named(features: Features, feature: int) -> tuple[str, ...]:
+    return () if features.levels is None else features.levels[feature]
+
+
+def _by_level(
+    level: _Levels, group: Integers, n_groups: int, known: Supervision, rows: Integers
+) -> list[dict[str, Any]]:
+    """Return the number of rows of each group, and the quartiles of the target, by level."""
+    target = known.targets[rows] if known.targets is not None and "targets" in known.kinds else None
+    axis = None if target is None else _axis(target[~np.isnan(target)])
+    found = []
+    for code, name in enumerate(level.names):
+        here = level.codes == code
+        quartiles = None
+        if target is not None and axis is not None and (here & ~np.isnan(target)).any():
+            shares = axis.shares[here[~np.isnan(target)]]
+            quartiles = _dots(axis, np.quantile(shares, [0.25, 0.5, 0.75]))
+        found.append(
+            {
+                "level": name,
+                "counts": np.bincount(group[here], minlength=n_groups).tolist(),
+                "quartiles": quartiles,
+            }
+        )
+    return found
 
 
 def _corner(table: Table, rows: Integers, columns: Integers) -> Floats:
@@ -314,8 +413,9 @@ def _groups(known: Supervision) -> tuple[list[str] | None, Integers]:
     Groups are known labels or most probable classes. Unlabelled samples are the last group.
     """
     codes, prefix, without = known.codes, "", UNLABELLED
-    if known.probabilities is not None:
-        codes, prefix, without = _most_probable(known), "probably ", UNDECIDED
+    if "probabilities" in known.kinds:
+        codes, prefix = _most_probable(known), "probably "
+        without = UNDECIDED if known.labeled.all() else UNDECIDED_OR_UNLABELLED
     if known.classes is None or (codes < 0).all():
         return None, np.zeros(known.n_samples, dtype=np.int64)
     sizes = np.bincount(codes[codes >= 0], minlength=len(known.classes))
@@ -337,10 +437,15 @@ def _groups(known: Supervision) -> tuple[list[str] | None, Integers]:
 
 
 def _most_probable(known: Supervision) -> Integers:
-    """Return the code of the most probable class, or −1 if several are equally probable."""
-    proba = known.label_probabilities()
+    """Return the code of the most probable class.
+
+    It is −1 if several are equally probable, and for an unlabelled sample.
+    """
+    rows, proba = known.label_probabilities()
     best = proba.max(axis=1, keepdims=True)
-    return np.where((proba == best).sum(axis=1) == 1, proba.argmax(axis=1), -1)
+    codes = np.full(known.n_samples, -1, dtype=np.int64)
+    codes[rows] = np.where((proba == best).sum(axis=1) == 1, proba.argmax(axis=1), -1)
+    return codes
 
 
 def class_name(name: Any) -> str:
@@ -358,7 +463,7 @@ def _scatters(
     """Return the range of the target, and a scatter plot of each feature against it."""
     if known.targets is None or "targets" not in known.kinds:
         return None, [None] * len(axes)
-    target = known.targets[rows]
+    target = known.targets[rows] if known.n_targets == 1 else known.targets[rows, 0]
     there = np.flatnonzero(~np.isnan(target))
     up = _axis(target[there])
     drawn = _some(np.arange(len(there)), POINTS, chance)
@@ -389,13 +494,17 @@ def _along_graph(
     """
     if not len(axes) or {"labels", "targets", "probabilities"} & set(known.kinds):
         return None, [None] * len(axes)
-    everything = table.n_features <= SPACE_COLUMNS
-    n_columns = table.n_features if everything else len(columns)
+    features = table.features
+    everything = table.n_columns <= SPACE_COLUMNS
+    if not everything and features is not None:
+        columns, features = features.columns_of(columns), features.take(columns)
+    n_columns = table.n_columns if everything else len(columns)
     space = _some(np.arange(len(rows)), min(SPACE_ROWS, SPACE_NUMBERS // n_columns), chance)
     drawn = _some(np.arange(len(space)), POINTS, chance)
     # Table.take would convert a whole CSC table to CSR first.
     near = table.corner(rows[space]) if everything else _corner(table, rows[space], columns)
-    lines, _ = rescaled(MemoryTable.trusted(_sparse_if_mostly_zero(near), None), scale).rows
+    held = MemoryTable.trusted(_sparse_if_mostly_zero(near), None, features=features)
+    lines, _ = rescaled(held, scale).rows
     neighbors, _ = nearest_neighbors(lines, min(NEIGHBORS, len(space) - 1), queries=drawn)
     alongs: list[dict[str, Any] | None] = [
         _along(axis, space[drawn], space[neighbors]) for axis in axes
@@ -417,6 +526,25 @@ def _along(axis: _Axis, own: Integers, neighbors: Integers) -> dict[str, Any]:
     values, means = axis.shares[own], axis.shares[neighbors].mean(axis=1)
     share = _correlation_matrix([values, means])[0, 1] ** 2
     return {"x": _dots(axis, values), "y": _dots(axis, means), "share": round(float(share), 3)}
+
+
+def _associations(features: Sequence[Floats]) -> list[list[float]]:
+    """Return the association of each pair of features, given their columns.
+
+    It is the correlation of two columns. Otherwise it is the root of the mean squared canonical
+    correlation: Cramér's V of two categories, and the correlation ratio of a category and a number.
+    """
+    bases = [spanning(_standardized(values)) for values in features]
+    result = np.eye(len(features))
+    for i, one in enumerate(bases):
+        for j, other in enumerate(bases[:i]):
+            products, least = one.T @ other, min(one.shape[1], other.shape[1])
+            if one.shape[1] == other.shape[1] == 1:
+                result[i, j] = products[0, 0]
+            elif least:
+                result[i, j] = np.sqrt((products**2).sum() / least)
+            result[j, i] = result[i, j]
+    return [[round(value, 3) + 0.0 for value in line] for line in np.clip(result, -1, 1).tolist()]
 
 
 def _correlations(columns: Sequence[Floats]) -> list[list[float]]:

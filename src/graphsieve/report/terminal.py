@@ -66,9 +66,14 @@ def wrapped(text: str, width: int = LINE_WIDTH) -> list[str]:
 
 
 def headline(facts: Mapping[str, Any], terms: Terms = PYTHON) -> str:
-    """Return what was ranked, and how."""
+    """Return what was ranked, and how.
+
+    It says whether the target was read as classes or as a continuous target.
+    """
     n_features, n_samples = facts["n_features"], facts["n_samples"]
     what = f"{_counted(n_features, terms.feature)} of {_counted(n_samples, terms.sample)}"
+    if facts["target_read_as"] is not None:
+        what += f" with {facts['target_read_as']}"
     if in_selection_order(facts):
         score = "" if facts["is_search"] else f" by {facts['method']} score and gain"
         return f"{what}, in selection order{score}"

@@ -36,7 +36,9 @@ def choose_method(known: Supervision) -> tuple[str, str]:
             "of them."
         )
     if "probabilities" in kinds:
-        return "weighted_laplacian", "class probabilities are known"
+        n, n_labeled = known.n_samples, known.n_labeled
+        share = "" if n_labeled == n else f"{n_labeled} of {n} "
+        return "weighted_laplacian", f"{share}class probabilities are known"
     if "pairs" in kinds:
         count = f"{len(known.must_link)} must-link and {len(known.cannot_link)} cannot-link pairs"
         return "constrained_laplacian", count + (
@@ -62,6 +64,8 @@ def _by_labels(known: Supervision) -> tuple[str, str]:
 def _by_targets(known: Supervision) -> tuple[str, str]:
     assert known.targets is not None
     n, n_labeled = known.n_samples, known.n_labeled
+    if known.n_targets > 1:
+        return _by_several_targets(known)
     share = f"{n_labeled} of {n} target values are known"
     values = known.targets[~np.isnan(known.targets)]
     if values.min() == values.max():
@@ -70,6 +74,23 @@ def _by_targets(known: Supervision) -> tuple[str, str]:
     if len(values) == n and _are_row_numbers(values):
         warn(f"the target looks like an identifier: it numbers the {len(values)} samples.")
     return "supervised_laplacian" if n_labeled == n else "semi_supervised_laplacian", share
+
+
+def _by_several_targets(known: Supervision) -> tuple[str, str]:
+    n, n_labeled = known.n_samples, known.n_labeled
+    share = f"{n_labeled} of {n} sets of {known.n_targets} targets are known"
+    if not _any_varies(known):
+        warn("the known values of each target are all equal: ranking is unsupervised.")
+        return "laplacian", f"{share}, and the values of each are all equal"
+    return "supervised_laplacian" if n_labeled == n else "semi_supervised_laplacian", share
+
+
+def _any_varies(known: Supervision) -> bool:
+    """Whether the known values of one of several targets differ."""
+    assert known.targets is not None
+    with np.errstate(invalid="ignore"):
+        lowest, highest = (f.reduce(known.targets, axis=0) for f in (np.fmin, np.fmax))
+    return bool((lowest < highest).any())
 
 
 def _are_row_numbers(values: Floats) -> bool:
@@ -86,7 +107,13 @@ def warn_of_weak_supervision(known: Supervision, uses: Collection[Kind]) -> None
         _warn_of_poor_labels(known)
     if "targets" in uses and known.targets is not None:
         values = known.targets[~np.isnan(known.targets)]
-        if len(values) and values.min() == values.max():
+        if known.n_targets > 1:
+            if not _any_varies(known):
+                warn(
+                    "the known values of each target are all equal, so they do not distinguish the "
+                    "samples."
+                )
+        elif len(values) and values.min() == values.max():
             warn(
                 f"the known target values are all {values[0]:g}, so they do not distinguish the "
                 "samples."

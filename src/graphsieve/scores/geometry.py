@@ -15,7 +15,7 @@ from graphsieve._base.parameters import choice, setting
 from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.graphs.graph import LiftedGraph, SparseGraph
-from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
+from graphsieve.graphs.ratio import laplacian_ratio, per_column, quotients
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
@@ -78,7 +78,8 @@ def laplacian(table: Table, _: Supervision, *, n_neighbors: int, bandwidth: floa
 def variance_score(X: Any) -> Floats:
     """Compute the variance of each feature, Σ_i (f_i − mean)² / n.
 
-    Large is good. A constant feature gets NaN.
+    Large is good. A constant feature gets NaN. The variance of a category is the sum of the
+    variances of its indicators.
 
     Parameters
     ----------
@@ -125,7 +126,11 @@ def in_original_units(table: Table, value: Any) -> Floats:
                 )
         return np.asarray(result)
 
-    return per_feature(table, unscaled)
+    values = per_column(table, unscaled)
+    if table.features is None:
+        return values
+    varies = table.features.sums(~np.isnan(values) * 1) > 0
+    return np.where(varies, table.features.sums(np.nan_to_num(values, nan=0.0)), np.nan)
 
 
 def spec_score(
@@ -211,7 +216,7 @@ def spec(
     near = neighbor_graph(table, n_neighbors, bandwidth)
     spectrum = _Spectrum(near.graph, power, n_components)
     value = {"phi1": spectrum.phi1, "phi2": spectrum.phi2, "phi3": spectrum.phi3}[form]
-    return Scored(per_feature(table, value), near.n_neighbors, near.bandwidth)
+    return Scored(quotients(table, value), near.n_neighbors, near.bandwidth)
 
 
 class _Spectrum:
@@ -231,18 +236,18 @@ class _Spectrum:
             self._smallest_pairs(n_components) if truncated and n_components is not None else None
         )
 
-    def phi1(self, block: Block) -> Floats:
-        return divided(self._quadratic(block), self._squared_norm(block))
+    def phi1(self, block: Block) -> tuple[Floats, Floats]:
+        return self._quadratic(block), self._squared_norm(block)
 
-    def phi2(self, block: Block) -> Floats:
-        return divided(self._quadratic(block), moments(block, self.weighting).scatter[0])
+    def phi2(self, block: Block) -> tuple[Floats, Floats]:
+        return self._quadratic(block), moments(block, self.weighting).scatter[0]
 
-    def phi3(self, block: Block) -> Floats:
+    def phi3(self, block: Block) -> tuple[Floats, Floats]:
         # The sum over all eigenvectors but the first needs no eigenvectors: it is 2^r times the
         # centred norm, minus the quadratic form.
         if self.pairs is None:
             whole = 2.0**self.power * moments(block, self.weighting).scatter[0]
-            return divided(whole - self._quadratic(block), self._squared_norm(block))
+            return whole - self._quadratic(block), self._squared_norm(block)
         eigenvalues, eigenvectors = self.pairs
         total = np.zeros(block.width)
         for part, centered in self._centered_parts(block):
@@ -250,7 +255,7 @@ class _Spectrum:
             # other. Copies of a column therefore get exactly equal scores.
             along = sp.csr_array(eigenvectors.T) @ centered
             total[part] = weighted_sum(2.0**self.power - eigenvalues**self.power, along**2)
-        return divided(total, self._squared_norm(block))
+        return total, self._squared_norm(block)
 
     def _apply(self, vectors: Floats) -> Floats:
         """Return 𝓛 times one vector, or times each column of an array."""

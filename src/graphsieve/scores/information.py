@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import digamma
+from sklearn.metrics import mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
 
 from graphsieve._base.array_types import Floats, Integers
 
@@ -60,6 +62,12 @@ def information_with_classes(feature: Floats, codes: Integers, n_neighbors: int)
         - digamma(_count_within(feature, _just_below(radius)))
     )
     return max(0.0, float(digamma(len(feature)) + average))
+
+
+def information_of_codes(one: Integers, other: Integers) -> float:
+    """Return the mutual information of two categories on the samples, in nats."""
+    joint = contingency_matrix(one, other)
+    return max(0.0, float(mutual_info_score(None, None, contingency=joint)))
 
 
 def _just_below(radius: Floats) -> Floats:

@@ -16,12 +16,17 @@ from graphsieve._kernels.column_sums import CACHED_ELEMENTS, weighted_sum
 from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.graphs.neighbors import out_of_core
 from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
-from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature, ratio
-from graphsieve.scores.information import information_with_classes, information_with_target
-from graphsieve.scores.method import Scored, score
-from graphsieve.scores.targets import rows_of
+from graphsieve.graphs.ratio import divided, laplacian_ratio, per_column, quotients, ratio
+from graphsieve.scores.information import (
+    information_of_codes,
+    information_with_classes,
+    information_with_target,
+)
+from graphsieve.scores.method import Scored, refuse_several_columns, score
+from graphsieve.scores.targets import refuse_several_targets, rows_of
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
+from graphsieve.table.centered import level_codes
 from graphsieve.table.columns import Table
 from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments
@@ -65,14 +70,14 @@ def fisher_score(X: Any, y: Any) -> Floats:
     >>> fisher_score([[0], [2], [4], [6]], ["a", "a", "b", "b"])
     array([4.])
     """
-    return score(fisher, X, Supervision.from_labels(y))
+    return score(fisher, X, Supervision.from_labels(y), y=y)
 
 
 def fisher(table: Table, known: Supervision) -> Scored:
     table, codes, n_classes = labeled_part(table, known)
     by_class = group_weightings(codes, n_classes)
 
-    def between_over_within(block: Block) -> Floats:
+    def between_and_within(block: Block) -> tuple[Floats, Floats]:
         classes = moments(block, by_class)
         # Computed relative to the first class mean, so that equal means give exactly zero.
         mean = (
@@ -80,9 +85,9 @@ def fisher(table: Table, known: Supervision) -> Scored:
             + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / table.n_samples
         )
         between = weighted_sum(classes.mass, (classes.mean - mean) ** 2)
-        return divided(between, weighted_sum(np.ones(n_classes), classes.scatter))
+        return between, weighted_sum(np.ones(n_classes), classes.scatter)
 
-    return Scored(per_feature(table, between_over_within, wide=True))
+    return Scored(quotients(table, between_and_within, wide=True))
 
 
 def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
@@ -90,8 +95,9 @@ def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
 
     The estimate in nats is based on nearest neighbours. It uses the estimator of Kraskov et al. for
     a target and that of Ross for classes. A continuous target is replaced by its ranks, so a single
-    outlier has little influence. Large is good. Samples without a label or target are left out. A
-    feature that is constant on the other samples gets NaN.
+    outlier has little influence. For a category, the estimate uses the frequencies of its levels in
+    each class, or the estimator of Ross for a target. Large is good. Samples without a label or
+    target are left out. A feature that is constant on the other samples gets NaN.
 
     Parameters
     ----------
@@ -119,31 +125,60 @@ def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
     >>> bool(scores[0] > scores[1])
     True
     """
-    return score(mutual_information, X, Supervision.from_y(y), n_neighbors=n_neighbors)
+    return score(mutual_information, X, Supervision.from_y(y), y=y, n_neighbors=n_neighbors)
 
 
 def mutual_information(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
     if known.targets is not None:
+        refuse_several_targets(known, "mutual information")
         labeled = np.flatnonzero(~np.isnan(known.targets))
         if len(labeled) < 2:
             raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
         table, ranks = rows_of(table, labeled), rankdata(known.targets[labeled])
         k = capped_neighbors(n_neighbors, table.n_samples)
-        return _information(table, lambda f: information_with_target(f, ranks, k), k)
+        return _information(
+            table,
+            lambda f: information_with_target(f, ranks, k),
+            lambda levels: information_with_classes(ranks, levels, k),
+            k,
+        )
     table, codes, _ = labeled_part(table, known)
     k = capped_neighbors(n_neighbors, table.n_samples)
-    return _information(table, lambda f: information_with_classes(f, codes, k), k)
+    return _information(
+        table,
+        lambda f: information_with_classes(f, codes, k),
+        lambda levels: information_of_codes(levels, codes),
+        k,
+    )
 
 
-def _information(table: Table, of_feature: Any, n_neighbors: int) -> Scored:
+def _information(table: Table, of_numbers: Any, of_category: Any, n_neighbors: int) -> Scored:
+    features = table.features
+    if features is None:
+        return Scored(_per_column_of_numbers(table, of_numbers), n_neighbors)
+    refuse_several_columns(
+        table, "mutual_information", "the distances along a feature", categories=True
+    )
+    found = np.full(len(features), np.nan)
+    numeric = np.flatnonzero(~features.categorical)
+    if len(numeric):
+        found[numeric] = _per_column_of_numbers(table.take_features(numeric), of_numbers)
+    for feature in np.flatnonzero(features.categorical):
+        levels = level_codes(table, int(feature))
+        if len(np.unique(levels)) > 1:
+            found[feature] = of_category(levels)
+    return Scored(found, n_neighbors)
+
+
+def _per_column_of_numbers(table: Table, of_numbers: Any) -> Floats:
     def value(block: Block) -> Floats:
         result = np.full(block.width, np.nan)
         for part, values in block.dense_parts():
             for place in np.flatnonzero(~block.constant[part]):
-                result[part.start + place] = of_feature(np.ascontiguousarray(values[:, place]))
+                result[part.start + place] = of_numbers(np.ascontiguousarray(values[:, place]))
         return result
 
-    return Scored(per_feature(table, value), n_neighbors)
+    return per_column(table, value)
 
 
 def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
@@ -151,11 +186,11 @@ def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
 
     The score compares two differences of the feature: to the nearest samples of other classes
     (misses), and to the nearest samples of the same class (hits). A difference is
-    |f_i − f_j| / range(f). The score is the mean difference to the misses minus the mean difference
-    to the hits, averaged over all samples. The misses of class C have the weight P(C) / (1 − P(own
-    class)). The nearest samples have the smallest sum of differences over all features. Large is
-    good. Unlabelled samples are left out. A feature that is constant on the labelled samples gets
-    NaN.
+    |f_i − f_j| / range(f), or 0 or 1 for a category. The score is the mean difference to the misses
+    minus the mean difference to the hits, averaged over all samples. The misses of class C have the
+    weight P(C) / (1 − P(own class)). The nearest samples have the smallest sum of differences over
+    all features. Large is good. Unlabelled samples are left out. A feature that is constant on the
+    labelled samples gets NaN.
 
     Parameters
     ----------
@@ -181,7 +216,7 @@ def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
     >>> relieff_score([[0, 0], [0, 1], [9, 0], [9, 1]], [0, 0, 1, 1], n_neighbors=1)
     array([ 1., -1.])
     """
-    return score(relieff, X, Supervision.from_labels(y), n_neighbors=n_neighbors)
+    return score(relieff, X, Supervision.from_labels(y), y=y, n_neighbors=n_neighbors)
 
 
 def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
@@ -198,7 +233,27 @@ def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
         return divided(total, block.range)
 
     # A stored table is read once for the edges of all classes, not once per class.
-    return Scored(per_feature(table, value, wide=not isinstance(table, StoredTable)), k)
+    values = per_column(table, value, wide=not isinstance(table, StoredTable))
+    if table.features is not None:
+        constant = np.isnan(values)
+        weighted = table.features.sums(np.where(constant, 0.0, values * _column_weights(table)))
+        values = np.where(table.features.sums(~constant * 1) > 0, weighted, np.nan)
+    return Scored(values, k)
+
+
+def _column_weights(table: Table) -> Floats:
+    """Return the weight of each column, so that a feature differs by 1 at most.
+
+    The indicators of a category differ in two columns, or in none. A group of columns has the mean
+    of the differences of those that vary.
+    """
+    features = table.features
+    if features is None:
+        return np.ones(table.n_columns)
+    varies = ~np.concatenate([block.constant for block in table.wide_blocks()])
+    mean = 1 / np.maximum(1, features.sums(varies * 1))
+    of_category = np.where(features.sizes > 1, 0.5, 1.0)
+    return np.asarray(np.where(features.categorical, of_category, mean)[features.owner])
 
 
 def _near_by_class(
@@ -208,7 +263,7 @@ def _near_by_class(
     grid = _distance_grid(table)
     if isinstance(table, StoredTable):
         return out_of_core.nearest_in_groups(
-            table.on_unit_ranges(), order, begin, n_neighbors, grid
+            table.on_unit_ranges(_column_weights(table)), order, begin, n_neighbors, grid
         )
     return nearest_in_groups(_on_unit_ranges(table, order), begin, n_neighbors, grid)
 
@@ -216,16 +271,17 @@ def _near_by_class(
 def _on_unit_ranges(table: Table, order: Integers) -> Any:
     """Return the samples in the given order, with every feature scaled to the range 1.
 
-    A column without zeros is shifted first. Equal steps divided by a range such as 3 may differ in
+    Differences of a feature of several columns are at most 1 as well. A column without zeros is
+    shifted first. Equal steps divided by a range such as 3 may differ in
     their last bit. The distance grid makes them equal again.
     """
+    weights = _column_weights(table)
     if table.is_sparse:
-        return sp.csr_array(sp.hstack([_sparse_on_unit_ranges(block) for block in table.blocks()]))[
-            order
-        ]
-    unit = np.empty((table.n_samples, table.n_features))
+        parts = [_sparse_on_unit_ranges(block, weights) for block in table.blocks()]
+        return sp.csr_array(sp.hstack(parts))[order]
+    unit = np.empty((table.n_samples, table.n_columns))
     for block in table.wide_blocks():
-        numbers, size = block.numbers, block.range
+        numbers, size = block.numbers, block.range / weights[block.start : block.stop]
         size[size == 0] = 1.0
         step = max(1, CACHED_ELEMENTS // block.width)
         for start in range(0, len(order), step):
@@ -234,9 +290,9 @@ def _on_unit_ranges(table: Table, order: Integers) -> Any:
     return unit
 
 
-def _sparse_on_unit_ranges(block: Block) -> Any:
+def _sparse_on_unit_ranges(block: Block, weights: Floats) -> Any:
     values = sp.csc_array(block.values)
-    size = np.where(block.range > 0, block.range, 1.0)
+    size = np.where(block.range > 0, block.range, 1.0) / weights[block.start : block.stop]
     data = values.data / np.repeat(size, np.diff(values.indptr))
     return sp.csc_array((data, values.indices, values.indptr), shape=values.shape)
 
@@ -247,7 +303,7 @@ def _distance_grid(table: Table) -> float:
     It is a power of two. Sums of tenths and thirds then never lie halfway between two steps, where
     rounding error would decide.
     """
-    return float(np.ldexp(DISTANCE_GRID, (table.n_features - 1).bit_length()))
+    return float(np.ldexp(DISTANCE_GRID, (table.n_columns - 1).bit_length()))
 
 
 def _hits_and_misses(
@@ -325,6 +381,7 @@ def sselect_score(
         sselect,
         X,
         known,
+        y=y,
         neighbors=neighbors,
         n_neighbors=n_neighbors,
         bandwidth=bandwidth,
@@ -335,6 +392,7 @@ def sselect_score(
 def sselect(
     table: Table, known: Supervision, *, n_neighbors: int, bandwidth: float | None, trade_off: float
 ) -> Scored:
+    refuse_several_columns(table, "sselect", "the sign of a feature")
     near = neighbor_graph(table, n_neighbors, bandwidth)
     smooth = laplacian_ratio(table, near.graph)
     codes = class_codes(known)
@@ -356,7 +414,7 @@ def sselect(
             [1.0 - _normalized_information(above, codes[labeled]) for above in parts]
         )
 
-    values = trade_off * smooth + (1 - trade_off) * per_feature(table, disagreement)
+    values = trade_off * smooth + (1 - trade_off) * per_column(table, disagreement)
     return Scored(values, near.n_neighbors, near.bandwidth)
 
 
@@ -424,6 +482,7 @@ def lsdf_score(
         lsdf,
         X,
         known,
+        y=y,
         neighbors=neighbors,
         n_neighbors=n_neighbors,
         same_class_weight=same_class_weight,

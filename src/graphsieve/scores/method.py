@@ -140,7 +140,8 @@ class Method:
                 if known.kinds
                 else phrase("no supervision is available")
             )
-            hints = ("; ", hint) if {"labels", "targets"} & set(known.kinds) else ()
+            told = {"labels", "targets"} & set(known.kinds) and known.n_targets < 2
+            hints = ("; ", hint) if told else ()
             raise InputError(
                 f"method {self.name!r} needs {' or '.join(self.uses)}, but ", given, *hints, "."
             )
@@ -152,16 +153,18 @@ def score(
     X: Any,
     known: Supervision | Callable[[int], Supervision] = Supervision.nothing,
     *,
+    y: Any = None,
     neighbors: Any = "exact",
     **parameters: Any,
 ) -> Floats:
     """Run a method on raw input, as its public function does.
 
     The input is checked, the scores are computed, and a warning reports features without a score.
-    `known` may be a function of the number of samples, if only X determines that number.
+    `known` may be a function of the number of samples, if only X determines that number. `y` is
+    what it was made from. The indexes of `y` and X must agree.
     """
     neighbors = way_to_search("neighbors", neighbors)
-    table = as_table(X)
+    table = as_table(X, y)
     known = known if isinstance(known, Supervision) else known(table.n_samples)
     check_length(known, table)
     values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values
@@ -228,8 +231,29 @@ def check_length(known: Supervision, table: Table) -> None:
     if known.n_samples != table.n_samples:
         raise InputError(
             parameter("X"),
-            f" has {table.n_samples} samples, but {known.n_samples} are described by y or "
-            "supervision; they must be the same samples.",
+            f" has {table.n_samples} samples, but {known.n_samples} are described by y, "
+            "supervision or groups; they must be the same samples.",
+        )
+
+
+def refuse_several_columns(
+    table: Table, method: str, what: str, *, categories: bool = False
+) -> None:
+    """Refuse features of several columns, for a score that is not defined for them.
+
+    `what` names what the score is based on. With `categories`, categories are not refused.
+    """
+    if table.features is None:
+        return
+    refused = table.features.several
+    if categories:
+        refused = refused[~table.features.categorical[refused]]
+    if len(refused):
+        kind = "a category" if table.features.categorical[refused[0]] else "a group of columns"
+        raise InputError(
+            f"method {method!r} is based on {what}, which {kind} does not have "
+            f"({table.label(int(table.features.starts[refused[0]]))}); choose another method, or "
+            "leave such features out."
         )
 
 
@@ -238,8 +262,11 @@ def warn_of_unscorable(values: Floats) -> None:
     unscorable = int(np.isnan(values).sum())
     if unscorable:
         warn(
-            f"{unscorable} of {len(values)} features cannot be scored (constant, or constant among the "
-            "samples that the score compares); ",
+            f"{unscorable} of {len(values)} ",
+            phrase("features"),
+            " cannot be scored (constant, or constant among the ",
+            phrase("samples"),
+            " that the score compares); ",
             phrase("they are NaN"),
             " and rank last.",
         )

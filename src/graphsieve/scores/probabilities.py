@@ -9,12 +9,14 @@ import numpy as np
 from graphsieve._base.array_types import Floats
 from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.graph import FactorGraph, complete_graph
-from graphsieve.graphs.ratio import divided, per_feature, ratio
+from graphsieve.graphs.ratio import quotients, ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
+from graphsieve.scores.targets import rows_of
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import Table
+from graphsieve.table.containers import refuse_other_index
 from graphsieve.table.sums import cross_energy, group_weightings, moments
 
 
@@ -41,7 +43,8 @@ def weighted_laplacian_score(
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
     label_proba : array of shape (n_samples, n_classes)
-        Class probabilities. Each row sums to one.
+        Class probabilities. Each row sums to one, or is NaN for an unlabelled sample, which is not
+        used.
     class_weight : {None, "balanced"}
         Whether large classes have more weight, as in the paper (None), or all classes have the same
         weight ("balanced").
@@ -64,6 +67,7 @@ def weighted_laplacian_score(
     >>> weighted_laplacian_score([[0], [2], [2], [4]], [[1, 0], [1, 0], [0, 1], [0, 1]])
     array([0.33333333])
     """
+    refuse_other_index(X, label_proba, "label_proba")
     return score(
         weighted_laplacian,
         X,
@@ -73,11 +77,12 @@ def weighted_laplacian_score(
 
 
 def weighted_laplacian(table: Table, known: Supervision, *, class_weight: str | None) -> Scored:
-    if known.probabilities is None:
+    if "probabilities" not in known.kinds:
         table, codes, n_classes = labeled_part(table, known)
         factor = group_weightings(codes, n_classes).toarray()
     else:
-        factor = known.label_probabilities()
+        rows, factor = known.label_probabilities()
+        table = rows_of(table, rows)
     if class_weight == "balanced":
         total = factor.sum(axis=0)
         factor = factor[:, total > 0] / np.sqrt(total[total > 0])
@@ -86,11 +91,11 @@ def weighted_laplacian(table: Table, known: Supervision, *, class_weight: str | 
         different = complete_graph(table.n_samples) - alike
         return Scored(ratio(table, alike.block_energy, different.block_energy))
 
-    def alike_over_different(block: Block) -> Floats:
+    def alike_and_different(block: Block) -> tuple[Floats, Floats]:
         # The rows of P sum to one, so 1 − P Pᵀ contains exactly the products of different classes.
         # This does not hold for the balanced factor. Both energies, which are those of FactorGraph
         # and CrossGraph, follow from the same moments.
         found = moments(block, factor)
-        return divided(weighted_sum(found.mass, found.scatter), 0.5 * cross_energy(found, found))
+        return weighted_sum(found.mass, found.scatter), 0.5 * cross_energy(found, found)
 
-    return Scored(per_feature(table, alike_over_different, wide=True))
+    return Scored(quotients(table, alike_and_different, wide=True))

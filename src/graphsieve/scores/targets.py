@@ -11,12 +11,17 @@ from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.parameters import remedy
 from graphsieve.graphs.builders import Neighborhood, partly_known_target_graph, target_graph
-from graphsieve.graphs.ratio import divided, laplacian_ratio, per_feature
+from graphsieve.graphs.ratio import divided, laplacian_ratio, per_column
 from graphsieve.scores.method import Scored, score
+from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
+from graphsieve.table.centered import feature_basis
 from graphsieve.table.columns import Table
+from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import dense_weighting, moments, projection
+
+LEAST_SIZE = 1e-9  # relative size of a direction of several targets that is more than rounding
 
 
 def supervised_laplacian_score(
@@ -35,8 +40,10 @@ def supervised_laplacian_score(
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
-    y : array of shape (n_samples,)
-        The continuous target; NaN where unknown.
+    y : array of shape (n_samples,) or (n_samples, n_targets)
+        The continuous target; NaN where unknown. Several targets are each divided by their standard
+        deviation, and (y_i − y_j)² is the mean over them. Samples with an unknown target count as
+        unlabelled.
     n_neighbors : int
         Number of neighbours in the target per sample.
     bandwidth : float
@@ -65,6 +72,7 @@ def supervised_laplacian_score(
         supervised_laplacian,
         X,
         Supervision.from_targets(y),
+        y=y,
         n_neighbors=n_neighbors,
         bandwidth=bandwidth,
     )
@@ -80,7 +88,7 @@ def supervised_laplacian(
 def _on_known_targets(
     table: Table, target: Floats, n_neighbors: int, bandwidth: float | None
 ) -> tuple[Neighborhood, Floats]:
-    labeled = np.flatnonzero(~np.isnan(target))
+    labeled = np.flatnonzero(all_known(target))
     if len(labeled) < 2:
         raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
     near = target_graph(
@@ -114,8 +122,10 @@ def semi_supervised_laplacian_score(
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features. They are not rescaled. The paper first scales the features and the target to
         unit variance.
-    y : array of shape (n_samples,)
-        The continuous target; NaN where unknown.
+    y : array of shape (n_samples,) or (n_samples, n_targets)
+        The continuous target; NaN where unknown. Several targets are each divided by their standard
+        deviation, and (y_i − y_j)² is the mean over them. Samples with an unknown target count as
+        unlabelled.
     n_neighbors, n_neighbors_supervised : int
         Number of neighbours per sample in the graph of all samples, and in the target for the
         supervised factor.
@@ -148,6 +158,7 @@ def semi_supervised_laplacian_score(
         semi_supervised_laplacian,
         X,
         Supervision.from_targets(y),
+        y=y,
         neighbors=neighbors,
         n_neighbors=n_neighbors,
         n_neighbors_supervised=n_neighbors_supervised,
@@ -168,7 +179,7 @@ def semi_supervised_laplacian(
     target = known_targets(known)
     near = partly_known_target_graph(table, target, n_neighbors, bandwidth, label_weight)
     values = laplacian_ratio(table, near.graph)
-    n_labeled = int((~np.isnan(target)).sum())
+    n_labeled = int(all_known(target).sum())
     if n_labeled < 2:
         warn(f"{n_labeled} target values are known; the supervised factor needs 2 and is left out.")
     else:
@@ -184,13 +195,15 @@ def pearson_score(X: Any, y: Any) -> Floats:
 
     The score is |Σ (f_i − f̄)(y_i − ȳ)| / √(Σ (f_i − f̄)² · Σ (y_i − ȳ)²). Large is good. Samples
     without a target value are left out. A feature that is constant on the other samples gets NaN.
+    For a category, the score is the multiple correlation with its indicators.
 
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         The features.
-    y : array of shape (n_samples,)
-        The continuous target; NaN where unknown.
+    y : array of shape (n_samples,) or (n_samples, n_targets)
+        The continuous target; NaN where unknown. With several targets, the score is the multiple
+        correlation of the feature with all of them, on the samples where all are known.
 
     Returns
     -------
@@ -206,14 +219,16 @@ def pearson_score(X: Any, y: Any) -> Floats:
     >>> pearson_score([[1, 1], [2, -1], [3, 1]], [2.0, 4.0, 6.0]).round(6)
     array([1., 0.])
     """
-    return score(pearson, X, Supervision.from_targets(y))
+    return score(pearson, X, Supervision.from_targets(y), y=y)
 
 
 def pearson(table: Table, known: Supervision) -> Scored:
     target = numeric_target(known)
-    labeled = np.flatnonzero(~np.isnan(target))
+    labeled = np.flatnonzero(all_known(target))
     if len(labeled) < 2:
         raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
+    if target.ndim == 2:
+        return Scored(_multiple_correlations(rows_of(table, labeled), target[labeled]))
     exponent = int(np.frexp(np.abs(target[labeled]).max())[1])
     centered = np.ldexp(target[labeled], -exponent)
     centered = centered - centered[0]  # A constant target becomes exactly zero.
@@ -226,13 +241,61 @@ def pearson(table: Table, known: Supervision) -> Scored:
         # Rounding error must not raise a perfect correlation above 1.
         return np.minimum(divided(np.abs(projection(block, centered)), size * norm), 1.0)
 
-    return Scored(per_feature(rows_of(table, labeled), absolute_correlation))
+    part = rows_of(table, labeled)
+    values = per_column(part, absolute_correlation)
+    if part.features is not None:
+        values = values[part.features.starts[:-1]]
+        for feature in part.features.several:
+            along = feature_basis(part, int(feature)).T @ centered
+            size = float(np.sqrt(along @ along))
+            values[feature] = min(1.0, size / norm) if norm and len(along) else np.nan
+    return Scored(values)
+
+
+def _multiple_correlations(table: Table, targets: Floats) -> Floats:
+    """Compute the multiple correlation of each feature with several targets.
+
+    For a feature of several columns, it is the largest canonical correlation.
+    """
+    basis = target_basis(targets)
+    uniform = dense_weighting(np.ones(len(targets)))
+
+    def explained(block: Block) -> Floats:
+        along = np.stack([projection(block, direction) for direction in basis.T])
+        squares = np.einsum("ij,ij->j", along, along)
+        return np.minimum(np.sqrt(divided(squares, moments(block, uniform).scatter[0])), 1.0)
+
+    values = per_column(table, explained) if basis.shape[1] else np.full(table.n_columns, np.nan)
+    if table.features is not None:
+        values = values[table.features.starts[:-1]]
+        for feature in table.features.several:
+            along = feature_basis(table, int(feature)).T @ basis
+            values[feature] = min(1.0, float(np.linalg.norm(along, 2))) if along.size else np.nan
+    return values
+
+
+def target_basis(targets: Floats) -> Floats:
+    """Return an orthonormal basis of several targets as deviations from their means.
+
+    Directions in which only rounding error is left are omitted.
+    """
+    scaled = standardized_target(targets)
+    scaled = scaled - scaled[0]  # A constant target becomes exactly zero.
+    directions, sizes, _ = np.linalg.svd(scaled - scaled.mean(axis=0), full_matrices=False)
+    return np.asarray(directions[:, sizes > LEAST_SIZE * max(1.0, sizes[0])])
 
 
 def known_targets(known: Supervision) -> Floats:
     if known.targets is None:
         raise InputError("a continuous target is needed, but none was given.")
-    return known.targets
+    # Several targets have no common unit, so they are always scaled.
+    return known.targets if known.targets.ndim == 1 else standardized_target(known.targets)
+
+
+def refuse_several_targets(known: Supervision, what: str) -> None:
+    """Refuse several targets where only one has a meaning."""
+    if known.n_targets > 1:
+        raise InputError(f"{what} needs one target, got {known.n_targets}; pass one of them.")
 
 
 def numeric_target(known: Supervision) -> Floats:

@@ -18,6 +18,9 @@
    labels, the leave-one-out errors of a linear fit decide. Otherwise columns are added while each
    explains far more of the remaining variance than expected by chance. The limit is twice the
    square root of the number of samples.
+
+Samples of one group, such as copies or repeated measurements, count once: they are replaced by
+their mean, or by the first of them in the structure test.
 """
 
 from __future__ import annotations
@@ -36,9 +39,13 @@ from scipy.stats import false_discovery_control, rankdata
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import count, either
+from graphsieve.supervision.groups import Units
+from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
+from graphsieve.table.centered import feature_columns, spanning
 from graphsieve.table.columns import NO_EXPONENT, Table
+from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import dense_weighting, moments
 
 FALSE_DISCOVERIES = 0.05  # false discovery rate of the tests
@@ -184,17 +191,14 @@ def relevant_columns(table: Table, known: Supervision) -> RelevantColumns:
         why = "Pairs alone do not determine the number of features."
     elif outcome is None:
         why = "No supervision was used."
-    elif len(outcome.rows) < FEWEST_ROWS:
-        why = (
-            f"{len(outcome.rows)} known {outcome.kind} are too few for a test, which needs at "
-            f"least {FEWEST_ROWS}."
-        )
+    elif outcome.units.n < FEWEST_ROWS:
+        why = f"{outcome.amount} are too few for a test, which needs at least {FEWEST_ROWS}."
     else:
         found = _relevant(table, outcome)
         if found.mask.any():
             return _with_structure(table, known, found, outcome)
         why = found.reason
-    return _structured(table, why)
+    return _structured(table, known, why)
 
 
 def count_features(
@@ -257,7 +261,7 @@ def count_features(
     ):
         counted *= weights
     predicted = _prediction_errors(table, known, candidates)
-    result = _walked(_Walk(table, counted, candidates), found, predicted)
+    result = _walked(_Walk(table, counted, candidates, known.n_independent), found, predicted)
     if most is None or result.n <= most:
         return result
     reason = f"{result.reason} The upper limit of {most} applies."
@@ -307,16 +311,22 @@ def _walked(
 
 @dataclass(frozen=True, eq=False)
 class _Outcome:
-    """The supervision as orthonormal columns over the labelled rows.
+    """The supervision as orthonormal columns over the labelled units.
 
     `straight` contains the classes or the ranks of the target. `curved` also contains the squared
     ranks of the target. `kind` is the plural noun for messages.
     """
 
-    rows: Integers
+    units: Units
     straight: Floats
     curved: Floats
     kind: str
+
+    @property
+    def amount(self) -> str:
+        """The number of labels, for messages."""
+        independent = "" if self.units.owner is None else " independent"
+        return f"{self.units.n}{independent} known {self.kind}"
 
     @property
     def name(self) -> str:
@@ -326,25 +336,35 @@ class _Outcome:
 
 def _outcome(known: Supervision) -> _Outcome | None:
     """Return the labels, probabilities or targets, or None if all of them are equal."""
-    if known.probabilities is not None:
-        rows, kind = np.arange(len(known)), "class probabilities"
-        values = known.label_probabilities()
+    if "probabilities" in known.kinds:
+        rows, values = known.label_probabilities()
+        units, kind = known.units(rows), "class probabilities"
     elif known.n_known_classes >= 2:
-        rows, kind = np.flatnonzero(known.codes >= 0), "labels"
-        values = (known.codes[rows, None] == np.unique(known.codes[rows])).astype(np.float64)
+        units, kind = known.units(np.flatnonzero(known.codes >= 0)), "labels"
+        codes = known.codes[units.rows]
+        values = (codes[:, None] == np.unique(codes)).astype(np.float64)
     elif known.targets is not None:
-        rows, kind = np.flatnonzero(~np.isnan(known.targets)), "values"
-        if not len(rows):
+        units, kind = known.units(np.flatnonzero(all_known(known.targets))), "values"
+        if not units.n:
             return None
-        straight, bent = _rank_curves(known.targets[rows, None])
+        if known.n_targets > 1:
+            straight, bent = _rank_curves(units.means(known.targets[units.rows]))
+            straight, curved = _spanned(straight), _spanned(np.hstack([straight, bent]))
+            return _Outcome(units, straight, curved, "targets") if straight.shape[1] else None
+        straight, bent = _rank_curves(units.means(known.targets[units.rows, None]))
         return (
-            _Outcome(rows, straight, np.hstack([straight, bent]), kind) if straight.any() else None
+            _Outcome(units, straight, np.hstack([straight, bent]), kind) if straight.any() else None
         )
     else:
         return None
+    basis = _spanned(units.means(values))
+    return _Outcome(units, basis, basis, kind) if basis.shape[1] else None
+
+
+def _spanned(values: Floats) -> Floats:
+    """Return an orthonormal basis of the columns as deviations from their means."""
     directions, sizes, _ = np.linalg.svd(values - values.mean(axis=0), full_matrices=False)
-    basis = directions[:, sizes > NOTHING_LEFT * max(1.0, sizes[0])]
-    return _Outcome(rows, basis, basis, kind) if basis.shape[1] else None
+    return np.asarray(directions[:, sizes > NOTHING_LEFT * max(1.0, sizes[0])])
 
 
 def _rank_curves(values: Floats) -> tuple[Floats, Floats]:
@@ -388,6 +408,13 @@ class Form(NamedTuple):
         rank = together.any(axis=1).sum(axis=0)
         return cls(rank, rank, ((together**2).sum(axis=0) ** 2).sum(axis=0))
 
+    @classmethod
+    def of_basis(cls, basis: Floats, scale: float = 1.0) -> Form:
+        """Return the form of orthonormal columns, multiplied by a number."""
+        rank = int(basis.any(axis=0).sum())
+        diagonal = float(((basis**2).sum(axis=1) ** 2).sum())
+        return cls(rank * scale, rank * scale**2, diagonal * scale**2)
+
 
 def permutation_moments(n: int, one: Form, other: Form) -> tuple[Any, Any]:
     """Mean and variance of Σ_ab W_ab V_π(a)π(b) over all permutations π of n samples.
@@ -426,7 +453,12 @@ def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: An
 
 
 def _relevant(table: Table, outcome: _Outcome) -> RelevantColumns:
-    p_values = table.take(outcome.rows).evaluated(partial(_relevance_p_values, outcome=outcome))
+    part = table.take(outcome.units.rows)
+    p_values = part.evaluated(partial(_relevance_p_values, outcome=outcome))
+    if part.features is not None:
+        p_values = p_values[part.features.starts[:-1]]
+        for feature in part.features.several:
+            p_values[feature] = _feature_relevance(part, int(feature), outcome)
     testable = ~np.isnan(p_values)
     mask = _discoveries(p_values)
     reason = _associated(mask.sum(), testable.sum(), outcome.name)
@@ -452,11 +484,12 @@ def _associated(number: int, tested: int, what: str) -> str:
 
 def _relevance_p_values(block: Block, outcome: _Outcome) -> Floats:
     """Return twice the smaller p-value of two tests of each column, one straight, one curved."""
-    n, parts = len(outcome.rows), []
+    n, parts = outcome.units.n, []
     straight_form, curved_form = (
         Form.orthonormal(*side.T[:, :, None]) for side in (outcome.straight, outcome.curved)
     )
-    for _, values in block.dense_parts():
+    for _, samples in block.dense_parts():
+        values = outcome.units.means(samples)
         straight, bent = _rank_curves(values)
         line = ((outcome.straight.T @ straight) ** 2).sum(axis=0)
         curve = ((outcome.curved.T @ straight) ** 2).sum(axis=0) + (
@@ -471,6 +504,39 @@ def _relevance_p_values(block: Block, outcome: _Outcome) -> Floats:
     return np.where(block.constant, np.nan, np.concatenate(parts))
 
 
+def _feature_relevance(table: Table, feature: int, outcome: _Outcome) -> float:
+    """Return the p-value of a feature of several columns, like `_relevance_p_values`."""
+    basis = _rank_basis(table, feature, outcome.units)
+    if basis is None:
+        return np.nan
+    tails = [
+        permutation_tail(
+            np.asarray(((side.T @ basis) ** 2).sum()),
+            outcome.units.n,
+            Form.of_basis(basis),
+            Form.of_basis(side),
+            min(basis.shape[1], side.shape[1]),
+        )
+        for side in (outcome.straight, outcome.curved)
+        if basis.shape[1]
+    ]
+    # For classes, both sides are equal, and so are the tests.
+    number = 1 if outcome.straight is outcome.curved else 2
+    return min(1.0, number * float(min(tails, default=1.0)))
+
+
+def _rank_basis(table: Table, feature: int, units: Units) -> Floats | None:
+    """Return orthonormal columns that span the ranks of the columns of a feature.
+
+    Columns without support are left out, such as the indicators of rare levels. The result is None
+    for a constant feature.
+    """
+    values = units.means(feature_columns(table, feature))
+    if not (values != values[0]).any():
+        return None
+    return spanning(_rank_curves(values[:, _supported(values)])[0])
+
+
 def _with_structure(
     table: Table, known: Supervision, found: RelevantColumns, outcome: _Outcome
 ) -> RelevantColumns:
@@ -478,7 +544,7 @@ def _with_structure(
 
     They are not added if nearest neighbours in the relevant columns alone predict as well.
     """
-    structured = _structured(table, "")
+    structured = _structured(table, known, "")
     both = found.mask | (structured.mask & (structured.rule == "structure"))
     if both.sum() == found.mask.sum():
         return found
@@ -490,10 +556,10 @@ def _with_structure(
             if n_both == n_tested
             else f"those associated with other features were added, which gives {n_both}"
         )
-        why = f"With {len(outcome.rows)} known {outcome.kind} the others cannot be ruled out"
+        why = f"With {outcome.amount} the others cannot be ruled out"
         return RelevantColumns(both, found.p_values, "both", f"{found.reason} {why}, so {added}.")
-    some = _spread_out(len(target[0]))
-    part, values = table.take(target[0][some]), target[1][some]
+    some = _spread_out(target[0].n)
+    part, values = table.take(target[0].representatives[some]), target[1][some]
     gain = _neighbor_errors(part, found.mask, values) - _neighbor_errors(part, both, values)
     if gain.mean() <= CLEARLY * gain.std() / np.sqrt(len(gain)):
         return found
@@ -508,15 +574,21 @@ def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
     """Return the squared error of each row if its values are predicted from its nearest rows.
 
     The prediction is the mean of the nearest rows. Distances use the ranks in the columns of
-    `mask`.
+    `mask`. Rows that are equally far away as the last of the nearest ones share its weight, so the
+    prediction does not depend on the order of the rows.
     """
-    gram = sum(
-        ranks @ ranks.T for ranks in _supported_ranks(table.take_columns(np.flatnonzero(mask)))
-    )
-    closeness = 2 * gram - np.diag(gram)
-    np.fill_diagonal(closeness, -np.inf)
-    nearest = np.argsort(-closeness, axis=1, kind="stable")[:, :N_NEIGHBORS]
-    return np.asarray(((values - values[nearest].mean(axis=1)) ** 2).sum(axis=1))
+    gram = _gram(table.take_features(np.flatnonzero(mask)))
+    squares = np.diag(gram)
+    distances = squares[:, None] + squares - 2 * gram
+    np.fill_diagonal(distances, np.inf)
+    last = np.partition(distances, N_NEIGHBORS - 1, axis=1)[:, N_NEIGHBORS - 1, None]
+    # Sums of products round distances that are equal on paper.
+    rounding = NOTHING_LEFT * squares.max()
+    closer = distances < last - rounding
+    equal = ~closer & (distances <= last + rounding)
+    left = N_NEIGHBORS - closer.sum(axis=1, keepdims=True)
+    weights = np.where(equal, left / equal.sum(axis=1, keepdims=True), closer) / N_NEIGHBORS
+    return np.asarray(((values - weights @ values) ** 2).sum(axis=1))
 
 
 def _spread_out(n_rows: int) -> Integers:
@@ -524,15 +596,19 @@ def _spread_out(n_rows: int) -> Integers:
     return np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).round().astype(np.int64))
 
 
-def _structured(table: Table, why: str) -> RelevantColumns:
+def _structured(table: Table, known: Supervision, why: str) -> RelevantColumns:
     """Find the columns that are associated with the other columns.
 
     The statistic of a column is the sum of its squared rank correlations with all other columns. It
-    is compared with the same sum for a shuffled column. `why` is the first sentence of the reason.
+    is compared with the same sum for a shuffled column. Of the supervision only the groups are
+    used. `why` is the first sentence of the reason.
     """
-    rows = _spread_out(table.n_samples)
+    different = known.groups_only().units().representatives
+    rows = different[_spread_out(len(different))]
     part, n = table.take(rows), len(rows)
     constant = np.concatenate([block.constant for block in part.blocks()])
+    if part.features is not None:
+        constant = part.features.sums(~constant * 1) == 0
     if n < FEWEST_ROWS:
         p_values = np.where(constant, np.nan, 1.0)
         reason = (
@@ -540,19 +616,18 @@ def _structured(table: Table, why: str) -> RelevantColumns:
             f"{(~constant).sum()} features that vary were considered."
         )
         return RelevantColumns(~constant, p_values, "untested", reason)
-    gram = np.zeros((n, n))
-    for ranks in _supported_ranks(part):
-        gram += ranks @ ranks.T
+    gram = _gram(part)
     values, directions = np.linalg.eigh(gram)
     # The first eigenvalue is left out. It is 0, because all columns are centred.
     axes = (np.maximum(values[1:], 0.0), directions[:, 1:])
-    p_values = np.where(
-        constant,
-        np.nan,
-        np.concatenate(
-            [_structure_p_values(ranks, gram, *axes) for ranks in _supported_ranks(part)]
-        ),
+    p_values = np.concatenate(
+        [_structure_p_values(ranks, gram, *axes) for ranks in _supported_ranks(part)]
     )
+    if part.features is not None:
+        p_values = p_values[part.features.starts[:-1]]
+        for feature, basis in _rank_bases(part):
+            p_values[feature] = _feature_structure(basis, gram, float(axes[0][-1]))
+    p_values = np.where(constant, np.nan, p_values)
     mask = _discoveries(p_values)
     found = _associated(mask.sum(), (~constant).sum(), "the other features")
     return RelevantColumns(mask, p_values, "structure", f"{why} {found}")
@@ -562,6 +637,50 @@ def _supported_ranks(table: Table) -> Iterator[Floats]:
     for block in table.blocks():
         for _, values in block.dense_parts():
             yield np.where(_supported(values), _rank_curves(values)[0], 0.0)
+
+
+def _gram(table: Table) -> Floats:
+    """Return the products of the rows of all ranks, to which each feature contributes equally."""
+    total = np.zeros((table.n_samples, table.n_samples))
+    single = table
+    if table.features is not None:
+        single = table.take_columns(table.features.starts[:-1][table.features.sizes == 1])
+        for _, basis in _rank_bases(table):
+            total += basis @ basis.T / max(1, basis.shape[1])
+    if single.n_columns:
+        for ranks in _supported_ranks(single):
+            total += ranks @ ranks.T
+    return total
+
+
+def _rank_bases(table: Table) -> Iterator[tuple[int, Floats]]:
+    """Yield the features of several columns with orthonormal columns that span their ranks."""
+    assert table.features is not None
+    rows = np.arange(table.n_samples)
+    for feature in table.features.several:
+        basis = _rank_basis(table, int(feature), Units(rows, None, len(rows)))
+        if basis is not None:
+            yield int(feature), basis
+
+
+def _feature_structure(basis: Floats, gram: Floats, largest: float) -> float:
+    """Return the p-value of a feature of several columns, like `_structure_p_values`.
+
+    The tail is that of a beta distribution up to the largest eigenvalue of the Gram matrix.
+    """
+    rank = basis.shape[1]
+    if not rank:
+        return 1.0
+    own, shared = basis @ basis.T / rank, float(np.einsum("ij,ij->", basis, gram @ basis)) / rank
+    others = gram - own
+    trace = float(np.trace(others))
+    if trace <= NOTHING_LEFT:
+        return 1.0
+    form = Form(trace, float((others**2).sum()), float((np.diag(others) ** 2).sum()))
+    tail = permutation_tail(
+        np.asarray(shared - 1 / rank), len(gram), Form.of_basis(basis, 1 / rank), form, largest
+    )
+    return float(tail)
 
 
 def _structure_p_values(
@@ -722,11 +841,16 @@ def _discoveries(p_values: Floats) -> Booleans:
 class _Walk:
     """The variance of the weighted columns that the first columns of an order explain.
 
-    It is computed for several columns at a time.
+    It is computed for several columns at a time. `n_independent` is the number of samples, of which
+    those of a group count once.
     """
 
-    def __init__(self, table: Table, weights: Floats, candidates: Integers) -> None:
-        self.table, self.candidates = table, candidates
+    def __init__(
+        self, table: Table, weights: Floats, candidates: Integers, n_independent: int
+    ) -> None:
+        self.table, self.candidates, self.n_independent = table, candidates, n_independent
+        if table.features is not None:
+            weights = weights[table.features.owner]
         exponents = table.column_exponents()
         self.shifts = exponents - exponents[weights > 0].max()
         uniform = dense_weighting(np.ones(table.n_samples))
@@ -736,10 +860,13 @@ class _Walk:
         scatter = scatter * np.ldexp(
             1.0, 2 * np.where(exponents == NO_EXPONENT, 0, np.minimum(self.shifts, 0))
         )
-        most = MOST_VARIANCE * float(np.median(scatter[weights > 0]))
-        self.weights = weights * most / np.maximum(scatter, most) if most > 0 else weights
+        variance = scatter
+        if table.features is not None:
+            variance = table.features.sums(scatter)[table.features.owner]
+        most = MOST_VARIANCE * float(np.median(variance[weights > 0]))
+        self.weights = weights * most / np.maximum(variance, most) if most > 0 else weights
         self.scatter = self.weights * scatter
-        self.basis = np.empty((table.n_samples, 0))
+        self.basis, self.n_directions = np.empty((table.n_samples, 0)), 0
         self.explained = [0.0]
         # For each step, the variance of the other columns that it explains, relative to the
         # variance expected by chance.
@@ -757,7 +884,7 @@ class _Walk:
 
         The limit is `ALIKE_PER_ROOT` times √n.
         """
-        while size < ALIKE_PER_ROOT * isqrt(self.table.n_samples) and (
+        while size < ALIKE_PER_ROOT * isqrt(self.n_independent) and (
             size < len(self.ratios) or self._more()
         ):
             if self.ratios[size] <= FAR_MORE:
@@ -766,33 +893,45 @@ class _Walk:
         return size
 
     def curve(self) -> tuple[tuple[int, float, float], ...]:
-        degrees = max(1, self.table.n_samples - 1)
+        degrees = max(1, self.n_independent - 1)
         return tuple(
             (size, share, min(1.0, size / degrees)) for size, share in enumerate(self.explained)
         )
 
     def _more(self) -> bool:
         done = len(self.ratios)
-        columns = self.candidates[done : done + STEPS_AT_ONCE]
-        if not len(columns):
+        features = self.candidates[done : done + STEPS_AT_ONCE]
+        if not len(features):
             return False
+        columns, ends = columns_and_ends(self.table, features)
         fresh, own = orthonormal_steps(scaled_columns(self.table, columns, self.shifts), self.basis)
         gains = np.ldexp(self.table.evaluated(partial(_products, vectors=fresh)), self.shifts) ** 2
         steps = gains @ self.weights
-        total = float(self.scatter.sum())
-        for step, column in enumerate(columns):
+        total, start = float(self.scatter.sum()), 0
+        for end in ends:
             left = (1 - self.explained[-1]) * total
-            itself = self.weights[column] * own[step]
-            others, left_of_others = steps[step] - itself, left - itself
-            chance = left_of_others / max(1, self.table.n_samples - 2 - done - step)
+            part, rank = columns[start:end], max(1, int(np.count_nonzero(own[start:end])))
+            explained = float(steps[start:end].sum())
+            itself = float((gains[start:end][:, part] @ self.weights[part]).sum())
+            others, left_of_others = explained - itself, left - itself
+            chance = rank * left_of_others / max(1, self.n_independent - 2 - self.n_directions)
             self.ratios.append(others / chance if left_of_others > NOTHING_LEFT * total else 0.0)
-            self.explained.append(min(1.0, self.explained[-1] + float(steps[step]) / total))
+            self.explained.append(min(1.0, self.explained[-1] + explained / total))
+            self.n_directions += rank
+            start = end
         self.basis = np.hstack([self.basis, fresh])
         return True
 
 
 def _products(block: Block, *, vectors: Floats) -> Floats:
     return np.asarray(block.values.T @ vectors).T
+
+
+def columns_and_ends(table: Table, features: Integers) -> tuple[Integers, Integers]:
+    """Return the columns of some features, and where the columns of each feature end."""
+    if table.features is None:
+        return features, np.arange(1, len(features) + 1)
+    return table.features.columns_of(features), np.cumsum(table.features.sizes[features])
 
 
 def scaled_columns(table: Table, columns: Integers, shifts: NDArray[np.intc]) -> Floats:
@@ -835,40 +974,52 @@ def _prediction_errors(
     target = _predicted_values(known)
     if target is None:
         return ()
-    rows, values = target
-    most = min(len(candidates), len(rows) // ROWS_PER_COEFFICIENT)
-    part = table.take(rows)
-    columns = scaled_columns(part, candidates[:most], np.zeros(table.n_features, dtype=np.intc))
-    basis, _ = orthonormal_steps(columns, np.empty((len(rows), 0)))
-    residuals, left = values - values.mean(axis=0), np.full(len(rows), 1 - 1 / len(rows))
-    errors = [((residuals / left[:, None]) ** 2).sum(axis=1)]
+    units, values = target
+    columns_taken, ends = columns_and_ends(table, candidates)
+    ends = ends[ends <= units.n // ROWS_PER_COEFFICIENT]
+    if not len(ends):
+        return ()
+    part, taken = table.take(units.rows), columns_taken[: ends[-1]]
+    columns = scaled_columns(part, taken, np.zeros(table.n_columns, dtype=np.intc))
+    if units.owner is not None:
+        columns = units.means(columns)
+        columns = columns - columns.mean(axis=0)
+    basis, _ = orthonormal_steps(columns, np.empty((units.n, 0)))
+    residuals, left = values - values.mean(axis=0), np.full(units.n, 1 - 1 / units.n)
+    errors = ((residuals / left[:, None]) ** 2).sum(axis=1)
+    unit = errors.mean()
+    found = [_mean_and_deviation(errors / unit)]
     for direction in basis.T:
         residuals = residuals - np.outer(direction, direction @ residuals)
         left = np.maximum(left - direction**2, NOTHING_LEFT)
-        errors.append(((residuals / left[:, None]) ** 2).sum(axis=1))
-    relative = np.array(errors) / errors[0].mean()
-    deviations = relative.std(axis=1, ddof=1) / np.sqrt(len(rows))
-    return tuple(
-        (size, float(row.mean()), float(error))
-        for size, (row, error) in enumerate(zip(relative, deviations, strict=True))
-    )
+        errors = ((residuals / left[:, None]) ** 2).sum(axis=1)
+        found.append(_mean_and_deviation(errors / unit))
+    return tuple((size, *error) for size, error in enumerate(found[end] for end in (0, *ends)))
 
 
-def _predicted_values(known: Supervision) -> tuple[Integers, Floats] | None:
-    """Return the labelled rows and the values to predict there, or None if there are too few."""
+def _mean_and_deviation(errors: Floats) -> tuple[float, float]:
+    """Return the mean of the errors of the rows, and its standard error."""
+    return float(errors.mean()), float(errors.std(ddof=1) / np.sqrt(len(errors)))
+
+
+def _predicted_values(known: Supervision) -> tuple[Units, Floats] | None:
+    """Return the labelled units and the values to predict there, or None if there are too few."""
     if known.n_known_classes >= 2:
-        rows = np.flatnonzero(known.codes >= 0)
-        values = (known.codes[rows, None] == np.unique(known.codes[rows])).astype(np.float64)
+        units = known.units(np.flatnonzero(known.codes >= 0))
+        codes = known.codes[units.rows]
+        values = units.means((codes[:, None] == np.unique(codes)).astype(np.float64))
         enough = values.sum(axis=0).min() >= FEWEST_PER_CLASS
     elif known.targets is not None:
-        rows = np.flatnonzero(~np.isnan(known.targets))
-        values = known.targets[rows, None]
-        enough = bool(len(rows)) and values.min() < values.max()
+        units = known.units(np.flatnonzero(all_known(known.targets)))
+        several = known.n_targets > 1
+        targets = standardized_target(known.targets) if several else known.targets[:, None]
+        values = units.means(targets[units.rows])
+        enough = bool(units.n) and bool((values.min(axis=0) < values.max(axis=0)).any())
         if enough:
             values = np.ldexp(values, -int(np.frexp(np.abs(values).max())[1]))
     else:
         return None
-    return (rows, values) if enough and len(rows) >= FEWEST_PREDICTED else None
+    return (units, values) if enough and units.n >= FEWEST_PREDICTED else None
 
 
 def _fewest_that_predict(predicted: tuple[tuple[int, float, float], ...]) -> int:

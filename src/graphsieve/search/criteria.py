@@ -27,9 +27,11 @@ from graphsieve._base.parameters import (
     quoted,
     setting,
 )
+from graphsieve.scores.targets import refuse_several_targets
 from graphsieve.supervision.parsing import readable_classes
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
+from graphsieve.table.scaling import rescaled
 from graphsieve.table.sums import dense_weighting, moments
 
 # Standardised columns with at most this number of elements are kept in memory. Larger ones are
@@ -243,6 +245,7 @@ def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
         rows = np.flatnonzero(known.labels >= 0)
         return rows, known.labels[rows], True
     if known.targets is not None:
+        refuse_several_targets(known, "the floating search")
         rows = np.flatnonzero(~np.isnan(known.targets))
         if len(rows) >= 2 and known.targets[rows].min() < known.targets[rows].max():
             return rows, known.targets[rows], False
@@ -256,13 +259,16 @@ def known_part(known: Supervision) -> tuple[Integers, NDArray[Any], bool]:
 class LinearCriterion:
     """Leave-one-out R² of a ridge regression of a target or of class indicators.
 
-    The features are standardised. If the set has the smoother matrix H, adding a column z gives
-    H + r rᵀ/s with r = (I − H) z and s = zᵀr + ridge. All columns can therefore be tried in one
-    step. The leave-one-out residual of a sample is its residual divided by 1 − H_ii.
+    The features are standardised as in `rescaled`, so the penalty is the same for a category as for
+    a single column. If the set has the smoother matrix H, adding a column z gives H + r rᵀ/s with
+    r = (I − H) z and s = zᵀr + ridge. All columns can therefore be tried in one step. The
+    leave-one-out residual of a sample is its residual divided by 1 − H_ii.
     """
 
     def __init__(self, table: Table, target: NDArray[Any], *, classes: bool, ridge: float) -> None:
         self.table, self.ridge, self.n = table, ridge, table.n_samples
+        if table.features is not None:
+            self.table = table = rescaled(table, "standard")
         outcome = (
             (target[:, None] == np.unique(target)).astype(np.float64)
             if classes
@@ -271,27 +277,38 @@ class LinearCriterion:
         self.outcome = outcome - outcome.mean(axis=0)
         self.unexplained = float((self.outcome**2).sum()) * (self.n / (self.n - 1)) ** 2
         self.uniform = dense_weighting(np.ones(self.n))
-        self.usable = ~np.concatenate([block.constant for block in table.blocks()])
-        fits = table.n_samples * table.n_features <= KEPT_ELEMENTS
+        self.usable = _varying(table)
+        fits = table.n_samples * table.n_columns <= KEPT_ELEMENTS
         self.kept = list(self._standardized_parts(table)) if fits else None
         self.tell: Callable[[str], None] = lambda _: None
 
     def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
         chosen = self._columns(np.asarray(features, dtype=np.int64))
         fit = _Fit(chosen, self.outcome, self.ridge)
-        values = np.full(self.table.n_features, -np.inf)
+        values = np.full(self.table.n_columns, -np.inf)
         for start, columns in (
             self._standardized_parts(self.table) if self.kept is None else self.kept
         ):
             values[start : start + columns.shape[1]] = (
                 1 - fit.errors_with(columns) / self.unexplained
             )
+        if self.table.features is not None:
+            values = values[self.table.features.starts[:-1]]
+            for feature in np.intersect1d(candidates, self.table.features.several):
+                with_it = _Fit(
+                    np.hstack([chosen, self._columns(np.array([feature]))]),
+                    self.outcome,
+                    self.ridge,
+                )
+                values[feature] = 1 - with_it.error() / self.unexplained
         return values[candidates]
 
     def without_each(self, features: Sequence[int]) -> Floats:
-        chosen = self._columns(np.asarray(features, dtype=np.int64))
+        listed = np.asarray(features, dtype=np.int64)
+        chosen, known = self._columns(listed), self.table.features
+        owner = np.repeat(np.arange(len(listed)), 1 if known is None else known.sizes[listed])
         errors = [
-            _Fit(np.delete(chosen, place, axis=1), self.outcome, self.ridge).error()
+            _Fit(chosen[:, owner != place], self.outcome, self.ridge).error()
             for place in range(len(features))
         ]
         return 1 - np.array(errors) / self.unexplained
@@ -299,20 +316,31 @@ class LinearCriterion:
     def _columns(self, features: Integers) -> Floats:
         if not len(features):
             return np.empty((self.n, 0))
-        parts = self._standardized_parts(self.table.take_columns(features))
+        parts = self._standardized_parts(self.table.take_features(features))
         return np.concatenate([columns for _, columns in parts], axis=1)
 
     def _standardized_parts(self, table: Table) -> Iterator[tuple[int, Floats]]:
-        """Yield the columns of a table in parts, scaled to mean 0 and variance 1.
+        """Yield the columns of a table in parts, centred and scaled.
 
         Each part comes with the number of its first column.
         """
         for block in table.blocks():
             found = moments(block, self.uniform)
-            deviation = np.sqrt(found.scatter[0] / self.n)
+            # The table is already scaled if features may have several columns.
+            size = (
+                np.sqrt(found.scatter[0] / self.n)
+                if table.features is None
+                else np.ldexp(1.0, -block.exponent)
+            )
             for part, values in block.dense_parts():
-                scale = np.where(deviation[part] > 0, deviation[part], 1.0)
+                scale = np.where(size[part] > 0, size[part], 1.0)
                 yield block.start + part.start, (values - found.mean[0][part]) / scale
+
+
+def _varying(table: Table) -> Booleans:
+    """Whether each feature varies."""
+    varying = ~np.concatenate([block.constant for block in table.blocks()])
+    return varying if table.features is None else table.features.sums(varying) > 0
 
 
 def _unit_scaled(target: NDArray[Any]) -> Floats:
@@ -368,7 +396,7 @@ class EstimatorCriterion:
             scorer,
             folds,
         )
-        self.usable = ~np.concatenate([block.constant for block in table.blocks()])
+        self.usable = _varying(table)
         self._known: dict[frozenset[int], float] = {}
         self.tell: Callable[[str], None] = lambda _: None
 
@@ -386,7 +414,7 @@ class EstimatorCriterion:
         key = frozenset(features)
         if key not in self._known:
             value = self._cross_validated(
-                self.table.take_columns(np.sort(np.asarray(features, dtype=np.int64))).matrix
+                self.table.take_features(np.sort(np.asarray(features, dtype=np.int64))).matrix
             )
             if not np.isfinite(value):
                 name = quoted(self.estimator, ESTIMATOR_SHOWN)

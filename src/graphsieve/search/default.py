@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats
-from graphsieve.search.diverse import DiversePath, select_diverse
+from graphsieve.search.diverse import NO_CHOICE, Choice, DiversePath, select_diverse
 from graphsieve.search.prediction import predicted
 from graphsieve.search.relevance import relevance
 from graphsieve.supervision.value import Supervision
@@ -57,17 +57,21 @@ def select_by_explanation(
     *,
     n_wanted: int,
     allowed: Booleans | None = None,
+    choice: Choice = NO_CHOICE,
     progress: bool | None = None,
 ) -> Explanation:
     """Select features of `scaled`, the table in the units in which features are compared.
 
-    Only `allowed` features are selected.
+    Only `allowed` features are selected and explained, and those to keep.
     """
     space = ColumnSpace(scaled)
     shares = relevance(table, known) if known.kinds else np.zeros(table.n_features)
     if not shares.any():  # There is no supervision, or no feature is associated with it.
         shares = largest_correlations(space)
     prediction = predicted(scaled, known)
+    if allowed is not None:
+        allowed = allowed.copy()
+        allowed[list(choice.keep)] = True
     weights = shares if allowed is None else np.where(allowed, shares, np.nan)
     select = partial(
         select_diverse,
@@ -75,8 +79,10 @@ def select_by_explanation(
         weights,
         targets=None if prediction is None else prediction.values,
         target_share=0.0 if prediction is None else max(LEAST_TRUST, prediction.skill),
+        n_known=None if prediction is None else known.n_labeled,
         # A request for more features than have a weight must not be filled with copies.
         beyond=True,
+        choice=choice,
         progress=progress,
     )
     return Explanation(

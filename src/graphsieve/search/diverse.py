@@ -8,7 +8,7 @@ out before the next one is selected, so its copies have no gain left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +21,9 @@ from graphsieve._base.parameters import between, boolean, choice, either, must_b
 from graphsieve._base.progress import Progress
 from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.scores.method import wanted_count
+from graphsieve.search.several_columns import Gains, SeveralColumns
 from graphsieve.table.any_table import as_table
-from graphsieve.table.centered import ColumnSpace
+from graphsieve.table.centered import ColumnSpace, spanning
 from graphsieve.table.columns import Table
 
 FORMS = ("explain", "correlation")
@@ -39,6 +40,47 @@ STALE = 1e-3
 INITIAL_CAPACITY = 32  # selected columns
 # Selected one by one. Later columns are ordered by what they would add after these.
 MOST_SELECTED = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What the user has decided about single features.
+
+    Attributes
+    ----------
+    keep : tuple of int
+        Features that are selected first, in this order.
+    candidates : array of bool or None
+        The features that may be selected besides those to keep, or None for all.
+    cost : array or None
+        The cost of each feature. Features are selected by their gain per cost.
+    """
+
+    keep: tuple[int, ...] = ()
+    candidates: Booleans | None = None
+    cost: Floats | None = None
+
+    def price(self, n_features: int) -> Floats:
+        """Return the cost of each feature, infinite for those that may not be selected."""
+        cost = np.ones(n_features) if self.cost is None else self.cost
+        return cost if self.candidates is None else np.where(self.candidates, cost, np.inf)
+
+    def selectable(self, n_features: int) -> Booleans:
+        """Return the features that may be selected."""
+        mask = (
+            np.ones(n_features, dtype=bool) if self.candidates is None else self.candidates.copy()
+        )
+        mask[list(self.keep)] = True
+        return mask
+
+    def ordered(self, order: Integers) -> Integers:
+        """Return an order in which features to keep come first, and forbidden ones last."""
+        place = np.where(self.selectable(len(order)), len(order), 2 * len(order))
+        place[list(self.keep)] = np.arange(len(self.keep))
+        return order[np.argsort(place[order], kind="stable")]
+
+
+NO_CHOICE = Choice()
 
 
 @dataclass(frozen=True)
@@ -189,16 +231,19 @@ def select_diverse(
     form: str = "explain",
     targets: Floats | None = None,
     target_share: float = 0.0,
+    n_known: int | None = None,
     beyond: bool = False,
+    choice: Choice = NO_CHOICE,
     progress: bool | None = None,
 ) -> DiversePath:
     """Select features as `diverse_selection` does, from checked input.
 
     With `beyond`, the selection continues among features without a weight once the others are
-    explained.
+    explained. `n_known` is the number of samples from which the targets were learnt, by default
+    all.
     """
     space = ColumnSpace(table) if isinstance(table, Table) else table
-    usable = ~np.isnan(weights) & (space.squares > 0)
+    usable = ~np.isnan(weights) & (space.variances > 0)
     weights = np.where(usable, weights, 0.0)
     top = float(weights.max(initial=0.0))
     # If no feature has a positive score, all features have the same weight.
@@ -211,28 +256,33 @@ def select_diverse(
             usable,
             None if targets is None else space.project(targets).T,
             target_share,
+            n_known=n_known,
         )
     else:
         search = _Uncorrelated(space, weights, usable)
     alone = np.where(usable, _with_equal_copies(search.gains()), np.nan)
+    price = choice.price(space.n_features)
     steps = _select(
         search,
         weights,
         alone,
+        keep=[feature for feature in choice.keep if usable[feature]],
+        price=price,
         most=min(n_wanted, MOST_SELECTED),
         beyond=beyond,
         progress=progress,
     )
     search.settle(all_columns=True)
     selected = np.array([step.position for step in steps], dtype=np.int64)
-    redundancy = np.where(space.squares > 0, search.redundancy(), np.nan)
+    redundancy = np.where(space.variances > 0, search.redundancy(), np.nan)
     redundancy[selected] = [step.redundancy for step in steps]
     left = search.gains()
+    merits = search.merits(left) / price
     gain = np.where(usable, 0.0 if search.widened else left, np.nan)
     gain[selected] = [step.gain for step in steps]
-    closest, closest_correlation = _closest_selected(space, search.products_with_selected())
+    closest, closest_correlation = _closest_selected(space, search.correlations_with_selected())
     return DiversePath(
-        order=np.concatenate([selected, _remaining(selected, usable, weights, left, alone)]),
+        order=np.concatenate([selected, _remaining(selected, usable, weights, merits, alone)]),
         n_selected=len(steps),
         alone=alone,
         gain=gain,
@@ -259,6 +309,8 @@ def _select(
     weights: Floats,
     alone: Floats,
     *,
+    keep: Sequence[int],
+    price: Floats,
     most: int,
     beyond: bool,
     progress: bool | None,
@@ -270,16 +322,19 @@ def _select(
                 search.widen()
             search.settle()
             gains = search.gains()
-            best = float(gains.max(initial=0.0))
-            if best <= 0:
-                break
-            tied = np.flatnonzero(gains >= best * (1 - TIE))
-            position = int(_preferred(tied, weights, alone)[0])
+            if len(steps) < len(keep):
+                position = keep[len(steps)]
+            else:
+                merits = search.merits(gains) / price
+                best = float(merits.max(initial=0.0))
+                if best <= 0:
+                    break
+                tied = np.flatnonzero(merits >= best * (1 - TIE))
+                position = int(_preferred(tied, weights, alone)[0])
+            gain = 0.0 if search.widened else float(gains[position])
             redundancy = float(search.redundancy()[position])
             search.take(position)
-            steps.append(
-                _Step(position, 0.0 if search.widened else best, redundancy, search.explained())
-            )
+            steps.append(_Step(position, gain, redundancy, search.explained()))
             if shown.shown:
                 shown.tell(f"{len(steps)} of {most}")
     return steps
@@ -342,12 +397,19 @@ class Explaining:
         usable: Booleans,
         targets: Floats | None,
         target_share: float,
+        *,
+        n_known: int | None = None,
     ) -> None:
-        self.space, self.weights, self.usable = space, weights, usable
+        self.space, self.weights = space, space.of_columns(weights)
+        self.usable = space.of_columns(usable)
+        self.several = None if space.features is None else SeveralColumns(space.features)
+        self._found: list[Gains] | None = None
         self.selected: list[int] = []
+        self.n_directions = 0
+        self.n_known = space.n_samples if n_known is None else n_known
         self._directions = np.empty((0, space.n_rows))
-        self._coefficients = np.empty((0, space.n_features))
-        self.initial_weights, self.total = weights, float(weights @ space.squares)
+        self._coefficients = np.empty((0, space.n_columns))
+        self.initial_weights, self.total = self.weights, float(self.weights @ space.squares)
         self.widened = False
         self.share = 0.0
         self.targets = np.empty((0, space.n_rows))
@@ -358,18 +420,33 @@ class Explaining:
 
     def _compute(self) -> None:
         """Recompute the lengths and the gains from the residuals."""
-        self.left = np.empty(self.space.n_features)
-        self.fit = np.zeros(self.space.n_features)
-        self.of_targets = np.empty((len(self.targets), self.space.n_features))
+        if self.space.n_rows < self.space.n_columns:
+            self._compute_from_few_rows()
+        else:
+            products, self.of_targets = self._residual_products()
+            # Before anything is selected, the lengths are those of the columns to the last bit.
+            no_directions = not len(self.directions)
+            self.left = (self.space.squares if no_directions else products.diagonal()).copy()
+            self._forget_explained()
+            for feature, columns in self._features_of_several_columns():
+                own = products[columns]
+                self._set_feature(feature, own[:, columns], (own * self.weights) @ own.T)
+            self.fit = self.weights @ np.square(products, out=products)
+        self.fresh_total = float(self.weights @ self.left)
+        self.fresh_left, self.fresh_fit = self.left.copy(), self.fit.copy()
+
+    def _compute_from_few_rows(self) -> None:
+        self.left = np.empty(self.space.n_columns)
+        self.fit = np.zeros(self.space.n_columns)
+        self.of_targets = np.empty((len(self.targets), self.space.n_columns))
         for part, residual in self._residual_parts():
             self.left[part] = np.einsum("ij,ij->j", residual, residual)
             self.of_targets[:, part] = self.targets @ residual
-        # The residual of an explained column is rounding error. With a weight it would decide the
-        # order once nothing else is left.
-        self.weights = np.where(self.left > NOTHING * self.space.squares, self.weights, 0.0)
-        if self.space.n_rows < self.space.n_features and not len(self.directions):
-            self.fit = self.space.forms(self.space.kernel(self.weights))
-        elif self.space.n_rows < self.space.n_features:
+        self._forget_explained()
+        if not len(self.directions):
+            kernel = self.space.kernel(self.weights)
+            self.fit = self.space.forms(kernel)
+        else:
             kernel = np.zeros((self.space.n_rows, self.space.n_rows))
             for part, residual in self._residual_parts():
                 some = self.weights[part] != 0
@@ -379,15 +456,41 @@ class Explaining:
                 self.fit[part][some] = np.einsum(
                     "ij,ij->j", residual[:, some], kernel @ residual[:, some]
                 )
-        else:
-            for part, residual in self._residual_parts():
-                self.fit[part] += self.weights[part] @ (residual.T @ residual) ** 2
-                for other, second in self._residual_parts(first=part.stop):
-                    products = (residual.T @ second) ** 2  # symmetric, so it serves both parts
-                    self.fit[other] += self.weights[part] @ products
-                    self.fit[part] += products @ self.weights[other]
-        self.fresh_total = float(self.weights @ self.left)
-        self.fresh_left, self.fresh_fit = self.left.copy(), self.fit.copy()
+        for feature, columns in self._features_of_several_columns():
+            residual = self._residual(columns)
+            self._set_feature(feature, residual.T @ residual, residual.T @ kernel @ residual)
+
+    def _forget_explained(self) -> None:
+        """Set the weight of explained columns to zero.
+
+        Their residual is rounding error. With a weight it would decide the order once nothing else
+        is left.
+        """
+        self.weights = np.where(self.left > NOTHING * self.space.squares, self.weights, 0.0)
+
+    def _features_of_several_columns(self) -> Iterator[tuple[int, Integers]]:
+        if self.space.features is not None:
+            for feature in self.space.features.several:
+                yield int(feature), self.space.features.columns(int(feature))
+
+    def _set_feature(self, feature: int, products: Floats, fits: Floats) -> None:
+        assert self.several is not None
+        self.several.set(feature, products, fits)
+        self._found = None
+
+    def _compute_feature(self, feature: int) -> None:
+        """Recompute the numbers of a feature of several columns, with one pass over the table."""
+        columns = self.space.columns_of(feature)
+        residual = self._residual(columns)
+        along = self.space.against(residual.T)
+        fits = (along * self.weights) @ along.T
+        self._set_feature(feature, residual.T @ residual, fits)
+        self.left[columns] = np.einsum("ij,ij->j", residual, residual)
+        self.fit[columns], self.of_targets[:, columns] = np.diag(fits), self.targets @ residual
+        self.fresh_left[columns], self.fresh_fit[columns] = self.left[columns], self.fit[columns]
+
+    def _residual(self, columns: Integers) -> Floats:
+        return self.space.columns(columns) - self.directions.T @ self.coefficients[:, columns]
 
     def widen(self) -> None:
         """Give the remaining columns equal weights once the weighted ones are explained.
@@ -411,7 +514,11 @@ class Explaining:
         The rounding error of an updated gain is relative to the column's length at the last
         recomputation, which may be much larger than its present length.
         """
-        gains, open_columns = self.gains(), self._open()
+        gains, open_columns = self._column_gains(), self._open()
+        if self.several is not None:
+            self._settle_features(all_columns=all_columns)
+            assert self.space.features is not None
+            open_columns &= self.space.of_columns(self.space.features.sizes == 1)
         length = np.where(open_columns, self.left, 1.0)
         doubt = (1 - self.share) * self.fresh_fit / (
             length * (self.total or 1.0)
@@ -426,10 +533,27 @@ class Explaining:
         elif len(columns):
             self._compute_columns(columns)
 
+    def _settle_features(self, *, all_columns: bool) -> None:
+        """Recompute the matrices of features of several columns, as `settle` does."""
+        assert self.space.features is not None
+        gains, sums = self.gains(), self.space.features.sums
+        for found in self._feature_gains():
+            length = np.where(np.isfinite(found.smallest), found.smallest, 1.0)
+            fit, left = (
+                sums(fresh)[found.members] / length for fresh in (self.fresh_fit, self.fresh_left)
+            )
+            own = gains[found.members]
+            doubt = (1 - self.share) * fit / (self.total or 1.0) + own * left
+            doubt = ROUNDING * (doubt + self.share * np.sqrt(left))
+            doubtful = (found.ranks > 0) & (doubt > TIE / 4 * own)
+            if not all_columns:
+                doubtful &= own + doubt >= gains.max(initial=0.0)
+            for feature in found.members[doubtful]:
+                self._compute_feature(int(feature))
+
     def _compute_columns(self, columns: Integers) -> None:
         """Recompute the gains of a few columns, with one pass over the table for each."""
-        residual = np.stack([self.space.column(int(j)) for j in columns], axis=1)
-        residual -= self.directions.T @ self.coefficients[:, columns]
+        residual = self._residual(columns)
         self.left[columns] = self.fresh_left[columns] = np.einsum("ij,ij->j", residual, residual)
         # A residual is orthogonal to the directions. Its products with the other columns therefore
         # equal those with their residuals.
@@ -438,8 +562,27 @@ class Explaining:
         )
         self.of_targets[:, columns] = self.targets @ residual
 
-    def _residual_parts(self, *, first: int = 0) -> Iterator[tuple[slice, Floats]]:
-        for part, values in self.space.parts(first=first):
+    def _residual_products(self) -> tuple[Floats, Floats]:
+        """Return the inner products between all residual columns, and those with the targets.
+
+        They are summed over groups of rows. Groups of columns would have to be paired with each
+        other, and a table with many rows has many groups, so each residual would be computed many
+        times. This needs an array of columns × columns, and there are few columns here.
+        """
+        products = np.zeros((self.space.n_columns, self.space.n_columns))
+        of_targets = np.zeros((len(self.targets), self.space.n_columns))
+        for rows, values in self.space.row_parts():
+            residual = (
+                values - self.directions[:, rows].T @ self.coefficients
+                if len(self.directions)
+                else values
+            )
+            products += residual.T @ residual
+            of_targets += self.targets[:, rows] @ residual
+        return products, of_targets
+
+    def _residual_parts(self) -> Iterator[tuple[slice, Floats]]:
+        for part, values in self.space.parts():
             yield (
                 part,
                 values - self.directions.T @ self.coefficients[:, part]
@@ -448,6 +591,47 @@ class Explaining:
             )
 
     def gains(self) -> Floats:
+        """Return the gain of every feature."""
+        of_columns = self._column_gains()
+        if self.space.features is None:
+            return of_columns
+        gains = of_columns[self.space.features.starts[:-1]]
+        for found in self._feature_gains():
+            gains[found.members] = (1 - self.share) * found.of_table / (self.total or 1.0)
+            gains[found.members] += self.share * found.of_targets
+        return np.where(self.usable[self.space.features.starts[:-1]], gains, 0.0)
+
+    def merits(self, gains: Floats) -> Floats:
+        """Return the gains without what features of several columns explain by chance alone.
+
+        A random direction explains 1 part in n − 1 − (number of selected directions) of what is
+        left. For the targets, n is the number of samples from which they were learnt. The share of
+        the first direction is not subtracted, so that single columns keep their gains.
+        """
+        if self.several is None:
+            return gains
+        of_targets = self.share * float(np.einsum("ij,ij->", self.targets, self.targets))
+        of_table = (1 - self.share) * (1 - self.explained())
+        by_chance = of_table / max(1, self.space.n_samples - 1 - self.n_directions)
+        by_chance += of_targets / max(1, self.n_known - 1 - self.n_directions)
+        merits = gains.copy()
+        for found in self._feature_gains():
+            merits[found.members] -= np.maximum(found.ranks - 1, 0) * by_chance
+        return merits
+
+    def _feature_gains(self) -> list[Gains]:
+        """Return the gains of the features of several columns.
+
+        They are kept until a number changes that they depend on.
+        """
+        if self.several is None:
+            return []
+        if self._found is None:
+            least = EXPLAINED * self.space.variances
+            self._found = self.several.gains(self.of_targets, least)
+        return self._found
+
+    def _column_gains(self) -> Floats:
         open_columns = self._open()
         length = np.where(open_columns, self.left, 1.0)
         gains = (1 - self.share) * self.fit / (length * (self.total or 1.0))
@@ -458,62 +642,93 @@ class Explaining:
         return np.asarray(self.usable & (self.left > EXPLAINED * self.space.squares))
 
     def take(self, position: int) -> None:
-        direction = self.space.column(position)
+        """Select a feature, and project its columns out of all others."""
+        columns = self.space.columns_of(position)
+        directions = self._new_directions(columns)
+        if len(directions):
+            self._project_out(directions)
+        self.left[columns] = 0.0
+        self.selected.append(position)
+        if float(self.weights @ self.left) < STALE * self.fresh_total:
+            self._compute()
+
+    def _new_directions(self, columns: Integers) -> Floats:
+        """Return orthonormal directions, as rows, of what is left of some columns."""
+        residual = self.space.columns(columns)
         for _ in range(2):  # The second pass removes the rounding error of the first.
-            direction -= self.directions.T @ (self.directions @ direction)
-        direction /= np.sqrt(direction @ direction)
-        along = self.space.against(direction)
+            residual -= self.directions.T @ (self.directions @ residual)
+        if len(columns) == 1:
+            return np.asarray(residual.T / np.sqrt(np.einsum("ij,ij->", residual, residual)))
+        least = EXPLAINED * float(self.space.squares[columns].sum())
+        return spanning(residual, least=np.sqrt(least)).T
+
+    def _project_out(self, directions: Floats) -> None:
+        """Subtract the projection on orthonormal directions, given as rows, from all columns."""
+        along = self.space.against(directions)
         weighted = self.weights * along
-        image = self.space.times(weighted) - self.directions.T @ (self.coefficients @ weighted)
-        back = self.space.against(image) - (self.directions @ image) @ self.coefficients
-        self.fit = np.maximum(self.fit - 2 * along * back + float(weighted @ along) * along**2, 0.0)
-        self.left = np.maximum(self.left - along**2, 0.0)
-        self.left[position] = 0.0
-        found = self.targets @ direction
-        self.targets = self.targets - np.outer(found, direction)
-        self.of_targets = self.of_targets - np.outer(found, along)
+        image = self.space.times(weighted.T) - self.directions.T @ (self.coefficients @ weighted.T)
+        back = self.space.against(image.T) - (self.directions @ image).T @ self.coefficients
+        energy = weighted @ along.T
+        change = (along * (energy @ along - 2 * back)).sum(axis=0)
+        self.fit = np.maximum(self.fit + change, 0.0)
+        self.left = np.maximum(self.left - (along**2).sum(axis=0), 0.0)
+        if self.several is not None:
+            self.several.update(along, back, energy)
+            self._found = None
+        found = self.targets @ directions.T
+        self.targets = self.targets - found @ directions
+        self.of_targets = self.of_targets - found @ along
         # The initial squared length of the targets is 1.
         if float(np.einsum("ij,ij->", self.targets, self.targets)) <= NOTHING:
             self.targets, self.of_targets = (
                 np.zeros_like(self.targets),
                 np.zeros_like(self.of_targets),
             )
-        self._keep(position, direction, along)
-        if float(self.weights @ self.left) < STALE * self.fresh_total:
-            self._compute()
+        self._keep(directions, along)
 
     @property
     def directions(self) -> Floats:
-        return self._directions[: len(self.selected)]
+        return self._directions[: self.n_directions]
 
     @property
     def coefficients(self) -> Floats:
-        return self._coefficients[: len(self.selected)]
+        return self._coefficients[: self.n_directions]
 
-    def _keep(self, position: int, direction: Floats, along: Floats) -> None:
-        n = len(self.selected)
-        if n == len(self._directions):  # Double the capacity.
+    def _keep(self, directions: Floats, along: Floats) -> None:
+        n = self.n_directions + len(directions)
+        if n > len(self._directions):  # Double the capacity.
             added = INITIAL_CAPACITY + n
             self._directions = np.vstack([self._directions, np.empty((added, self.space.n_rows))])
             self._coefficients = np.vstack(
-                [self._coefficients, np.empty((added, self.space.n_features))]
+                [self._coefficients, np.empty((added, self.space.n_columns))]
             )
-        self._directions[n], self._coefficients[n] = direction, along
-        self.selected.append(position)
+        self._directions[self.n_directions : n] = directions
+        self._coefficients[self.n_directions : n] = along
+        self.n_directions = n
 
-    def products_with_selected(self) -> Iterator[tuple[int, Floats]]:
-        """Yield every selected column with its inner products with all columns.
+    def correlations_with_selected(self) -> Iterator[tuple[int, Floats]]:
+        """Yield every selected feature with the correlations of all features with it.
 
-        The products follow from the coefficients, without a pass over the table.
+        They follow from the coefficients, without a pass over the table.
         """
-        for start in range(0, len(self.selected), INITIAL_CAPACITY):
-            some = self.selected[start : start + INITIAL_CAPACITY]
-            # A selected column lies in the span of the directions up to its own.
-            yield from zip(some, self.coefficients[:, some].T @ self.coefficients, strict=True)
+        if self.space.features is None:
+            for start in range(0, len(self.selected), INITIAL_CAPACITY):
+                some = self.selected[start : start + INITIAL_CAPACITY]
+                # A selected column lies in the span of the directions up to its own.
+                products = self.coefficients[:, some].T @ self.coefficients
+                lengths = np.sqrt(self.space.squares[some])
+                for position, along in zip(some, products / lengths[:, None], strict=True):
+                    yield position, _correlations(self.space, position, along[None])
+            return
+        for position in self.selected:
+            basis = spanning(self.coefficients[:, self.space.columns_of(position)])
+            yield position, _correlations(self.space, position, basis.T @ self.coefficients)
 
     def redundancy(self) -> Floats:
-        squares = np.where(self.space.squares > 0, self.space.squares, 1.0)
-        return np.clip(1 - self.left / squares, 0.0, 1.0)
+        variances, left = self.space.variances, self.left
+        if self.space.features is not None:
+            left = self.space.features.sums(left)
+        return np.clip(1 - left / np.where(variances > 0, variances, 1.0), 0.0, 1.0)
 
     def explained(self) -> float:
         return (
@@ -529,7 +744,6 @@ class _Uncorrelated:
     def __init__(self, space: ColumnSpace, weights: Floats, usable: Booleans) -> None:
         self.space, self.weights = space, weights
         self.usable = usable.copy()
-        self.length = np.sqrt(np.where(space.squares > 0, space.squares, 1.0))
         self.largest = np.zeros(space.n_features)
         self.found: list[tuple[int, Floats]] = []
 
@@ -547,44 +761,64 @@ class _Uncorrelated:
             self.usable & (1 - self.largest**2 > EXPLAINED), self.weights * (1 - self.largest), 0.0
         )
 
+    def merits(self, gains: Floats) -> Floats:
+        """Return the gains themselves."""
+        return gains
+
     def take(self, position: int) -> None:
-        products = self.space.against(self.space.column(position))
-        self.found.append((position, products))
-        correlation = np.abs(products) / (self.length * self.length[position])
-        self.largest = np.maximum(self.largest, np.minimum(correlation, 1.0))
+        basis = spanning(self.space.columns(self.space.columns_of(position)))
+        correlations = _correlations(self.space, position, self.space.against(basis.T))
+        self.found.append((position, correlations))
+        self.largest = np.maximum(self.largest, np.abs(correlations))
         self.usable[position] = False
 
-    def products_with_selected(self) -> Iterator[tuple[int, Floats]]:
-        """Yield every selected column with its inner products with all columns."""
+    def correlations_with_selected(self) -> Iterator[tuple[int, Floats]]:
+        """Yield every selected feature with the correlations of all features with it."""
         return iter(self.found)
 
     def redundancy(self) -> Floats:
         return self.largest**2
 
     def explained(self) -> float:
-        total = float(self.weights @ self.space.squares)
+        total = float(self.weights @ self.space.variances)
         return (
-            float(self.weights @ (self.space.squares * self.largest**2)) / total
+            float(self.weights @ (self.space.variances * self.largest**2)) / total
             if total > 0
             else 1.0
         )
 
 
-def _closest_selected(
-    space: ColumnSpace, products: Iterator[tuple[int, Floats]]
-) -> tuple[Integers, Floats]:
-    """Return the closest selected column of each column, and the correlation with it.
+def _correlations(space: ColumnSpace, position: int, along: Floats) -> Floats:
+    """Return the correlation of every feature with a selected one.
 
-    For a selected column, only those selected before it count.
+    `along` are the products of all columns with orthonormal vectors that span the selected feature.
+    If either feature has several columns, the correlation is the square root of the share of the
+    other feature's variance that the selected one explains.
+    """
+    length = np.sqrt(np.where(space.variances > 0, space.variances, 1.0))
+    features = space.features
+    if features is None:
+        return np.asarray(np.clip(along[0] / length, -1.0, 1.0))
+    found = np.clip(np.sqrt(features.sums((along**2).sum(axis=0))) / length, 0.0, 1.0)
+    if features.sizes[position] == 1:
+        below = (features.sizes == 1) & (along[0, features.starts[:-1]] < 0)
+        found = np.where(below, -found, found)
+    return found
+
+
+def _closest_selected(
+    space: ColumnSpace, correlations: Iterator[tuple[int, Floats]]
+) -> tuple[Integers, Floats]:
+    """Return the closest selected feature of each feature, and the correlation with it.
+
+    For a selected feature, only those selected before it count.
     """
     closest = np.full(space.n_features, -1, dtype=np.int64)
     highest = np.full(space.n_features, np.nan)
-    length = np.sqrt(np.where(space.squares > 0, space.squares, 1.0))
     settled = np.zeros(space.n_features, dtype=bool)
-    for position, product in products:
-        settled[position] = True  # Later columns do not count for this one.
-        correlation = np.clip(product / (length * length[position]), -1.0, 1.0)
-        closer = ~settled & (space.squares > 0) & ~(np.abs(correlation) <= np.abs(highest))
+    for position, correlation in correlations:
+        settled[position] = True  # Later features do not count for this one.
+        closer = ~settled & (space.variances > 0) & ~(np.abs(correlation) <= np.abs(highest))
         closest[closer], highest[closer] = position, correlation[closer]
     return closest, highest
 

@@ -84,14 +84,19 @@ class LaplacianEstimates:
         )
         # `lane` is the position of each feature, counted through all strips. `occupant` is the
         # feature at each position.
-        self.lane = np.arange(table.n_features)
-        self.occupant = np.arange(table.n_features)
-        self.count = table.n_features
+        self.lane = np.arange(table.n_columns)
+        self.occupant = np.arange(table.n_columns)
+        self.count = table.n_columns
 
     @staticmethod
     def suit(table: Table, method: Method) -> bool:
         """Whether there are estimates for this method and table."""
-        return method.name == "laplacian" and not table.is_sparse and table.only_block is not None
+        return (
+            method.name == "laplacian"
+            and not table.is_sparse
+            and table.features is None
+            and table.only_block is not None
+        )
 
     def of(self, scored: Integers) -> Estimate | None:
         """Estimate the scores of the given features on the current graph of the tracker.

@@ -59,6 +59,8 @@ def floating_selection(
     scoring: Any = None,
     cv: Any = 5,
     ridge: float = 1.0,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
     progress: bool | None = None,
 ) -> Integers:
     """Select features by sequential floating forward selection (SFFS).
@@ -90,6 +92,8 @@ def floating_selection(
         Penalty of the default criterion, at least 1e-8. It is added to the sum of squares of each
         standardised feature, which equals the number of labelled samples. Only without an
         estimator.
+    categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
+        The categories and the groups of columns that are selected together, as in `GraphSieve`.
     progress : bool or None
         Whether to show the progress on the error stream. With None, it is shown if the stream is a
         terminal.
@@ -97,8 +101,8 @@ def floating_selection(
     Returns
     -------
     features : array of int of shape (n_features_to_select,)
-        Column positions in the order in which they were added. Features that are constant on the
-        labelled samples come last, and only if too few others exist.
+        Positions of features in the order in which they were added. Features that are constant on
+        the labelled samples come last, and only if too few others exist.
 
     References
     ----------
@@ -113,7 +117,8 @@ def floating_selection(
     >>> sorted(floating_selection(X, y, n_features_to_select=2).tolist())
     [0, 1]
     """
-    table, known = table_in_memory(X), Supervision.from_y(y)
+    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
+    known = Supervision.from_y(y)
     check_length(known, table)
     wanted = wanted_count(n_features_to_select, table.n_features)
     shown = either(None, boolean())("progress", progress)

@@ -115,6 +115,8 @@ def hybrid_selection(
     n_neighbors: int | None = None,
     bandwidth: float | str = "auto",
     base_params: Mapping[str, Any] | None = None,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
     progress: bool | None = None,
 ) -> Integers:
     """Select features with few labels by hybrid selection (IteraGraph_FS).
@@ -146,6 +148,8 @@ def hybrid_selection(
         Number of neighbours and bandwidth of the graph, as in `harmonic_labels`.
     base_params : dict, optional
         Parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
+    categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
+        The categories and the groups of columns that are selected together, as in `GraphSieve`.
     progress : bool or None
         Whether to show the progress on the error stream. With None, it is shown if the stream is a
         terminal.
@@ -153,7 +157,7 @@ def hybrid_selection(
     Returns
     -------
     features : array of int
-        Column positions, best first.
+        Positions of features, best first.
 
     References
     ----------
@@ -168,7 +172,8 @@ def hybrid_selection(
     >>> hybrid_selection(X, ["-", "+", None, None], n_features_to_select=1)
     array([3])
     """
-    table, known = table_in_memory(X), Supervision.from_labels(y)
+    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
+    known = Supervision.from_labels(y)
     check_length(known, table)
     given = checked(
         {
@@ -315,7 +320,7 @@ def refine(
     def next_round(current: Integers) -> HybridRound:
         with repeated.round():
             carried = propagate(
-                table.take_columns(np.sort(current)),
+                table.take_features(np.sort(current)),
                 known,
                 n_neighbors=n_neighbors,
                 bandwidth=bandwidth,

@@ -79,6 +79,8 @@ def iterative_ranking(
     variant: int = 1,
     n_neighbors: int = 5,
     bandwidth: float = 1.0,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
 ) -> Integers:
     """Rank features by the iterative Laplacian score.
 
@@ -104,11 +106,14 @@ def iterative_ranking(
         round determines the order of all features.
     n_neighbors, bandwidth : int, float
         Number of neighbours and bandwidth of the graph, as in `laplacian_score`.
+    categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
+        The categories and the groups of columns that are selected together, as in `GraphSieve`.
 
     Returns
     -------
     ranking : array of int of shape (n_features,)
-        Column positions, best first. Ties are in column order, and constant features come last.
+        Positions of features, best first. Ties are in column order, and constant features come
+        last.
 
     References
     ----------
@@ -122,7 +127,7 @@ def iterative_ranking(
     >>> int(iterative_ranking(X, n_neighbors=2, bandwidth=10.0)[0])
     0
     """
-    table = table_in_memory(X)
+    table = table_in_memory(X, categorical=categorical, feature_groups=feature_groups)
     options = checked({"n_neighbors": n_neighbors, "bandwidth": bandwidth}, RULES)
     wanted = wanted_count(n_features_to_select, table.n_features)
     known = Supervision.nothing(table.n_samples)
@@ -166,25 +171,25 @@ def iterate(
         )
     large_is_good = method.large_is_good(options)
     tracker, repeated = Tracker(table), RoundWarnings()
-    all_columns = np.arange(table.n_features)
-    full_table = table.take_columns(all_columns) if variant == 2 else table
+    all_features = np.arange(table.n_features)
+    full_table = table.take_features(all_features) if variant == 2 else table
     estimates = (
         LaplacianEstimates(table, tracker, options)
         if LaplacianEstimates.suit(table, method)
         else None
     )
-    current, survived, dropped, rounds = all_columns, all_columns, [], []
+    current, survived, dropped, rounds = all_features, all_features, [], []
     with Progress("dropping features", progress) as shown, one_product_thread():
         while True:
             tracker.follow(current)
-            scored = current if variant == 1 else all_columns
+            scored = current if variant == 1 else all_features
             size = max(len(current) - n_dropped, n_features_to_select)
             with repeated.round():
                 certain = None
                 if estimates is not None and size > n_features_to_select:
                     certain = _certain_estimate(estimates, scored, size, ordered=variant == 1)
                 if certain is None:
-                    part = table.take_columns(current) if variant == 1 else full_table
+                    part = table.take_features(current) if variant == 1 else full_table
                     result = method.core(part.within(tracker), known, **options)
                     by_score = best_first(result.values, large_is_good=large_is_good)
                 else:

@@ -3,7 +3,8 @@
 The default search explains these predictions instead of the few labels themselves. Columns that
 reproduce the predictions contain the information that all columns together have about the labels.
 There is a prediction for every sample, so chance fits are unlikely. The skill of the predictions is
-measured by leaving out one label at a time.
+measured by leaving out one label at a time. Samples of one group and class, such as copies, are
+replaced by their mean before, because a sample with a copy is never left out.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from graphsieve._base.array_types import Floats, Integers
+from graphsieve.supervision.groups import Units
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.centered import centered_parts
@@ -35,7 +37,8 @@ class Prediction:
         Predicted class indicators, probabilities or target values. Each column has mean zero.
     skill : float
         How well held-out labels are predicted, from 0 (no better than chance) to 1. It is Cohen's κ
-        for classes and R² for a target, with one label held out at a time.
+        for classes and R² for a target, with one label held out at a time. For several targets, it
+        is the mean.
     """
 
     values: Floats
@@ -48,50 +51,74 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     The result is None if the supervision is not sufficient: it must contain labels, targets or
     probabilities for at least 3 samples, they must not all be equal, and some column must vary.
     """
-    outputs, rows = _outputs(known)
-    if len(rows) < 3:
+    if known.n_targets > 1 and "probabilities" not in known.kinds:
+        return _of_several_targets(table, known)
+    outputs, units = _outputs(known)
+    if units.n < 3:
         return None
     most = _most_labeled(table)
-    if len(rows) > most:
+    if units.n > most:
         kept = _spread_over_classes(outputs)[
-            np.linspace(0, len(rows) - 1, most).round().astype(np.int64)
+            np.linspace(0, units.n - 1, most).round().astype(np.int64)
         ]
-        outputs, rows = outputs[kept], rows[kept]
+        outputs, units = outputs[kept], units.take(kept)
     centered = outputs - outputs.mean(axis=0)
     if not centered.any():
         return None
-    left, squares = _left_singular(table, rows)
+    left, squares = _left_singular(table, units)
     if not len(squares):
         return None
     penalty, left_out = best_penalty(left, squares, centered)
     inner = left @ ((left.T @ centered) / (squares + penalty)[:, None])
     values = np.zeros((table.n_samples, outputs.shape[1]))
     for _, part in table.evaluations(
-        partial(_predictions, top=table.top_exponent, rows=rows, inner=inner)
+        partial(_predictions, top=table.top_exponent, units=units, inner=inner)
     ):
         values += part
-    of_classes = known.targets is None or known.probabilities is not None
+    of_classes = known.targets is None or "probabilities" in known.kinds
     return Prediction(values - values.mean(axis=0), _skill(outputs, left_out, classes=of_classes))
+
+
+def _of_several_targets(table: Table, known: Supervision) -> Prediction | None:
+    """Predict each target on the samples where it is known.
+
+    The sum of squares of each prediction is proportional to its skill, and the skill is the mean.
+    """
+    found = [predicted(table, one) for one in known.each_target()]
+    parts = [one for one in found if one is not None and one.values.any()]
+    if not parts:
+        return None
+    # A target that cannot be predicted has no skill.
+    skill = sum(one.skill for one in parts) / len(found)
+    sizes = [np.sqrt(one.skill if skill else 1.0) for one in parts]
+    values = [
+        size * one.values / np.sqrt(np.mean(one.values**2))
+        for size, one in zip(sizes, parts, strict=True)
+    ]
+    return Prediction(np.hstack(values), skill)
 
 
 def _most_labeled(table: Table) -> int:
     """Return the maximum number of labelled samples for training."""
-    if table.n_features > MOST_LABELED:
+    if table.n_columns > MOST_LABELED:
         return MOST_LABELED
-    return max(MOST_LABELED, table.most_held // table.n_features)
+    return max(MOST_LABELED, table.most_held // table.n_columns)
 
 
-def _outputs(known: Supervision) -> tuple[Floats, Integers]:
-    """Return the values to predict on the labelled samples, and the numbers of these samples."""
-    if known.probabilities is not None:
-        return known.label_probabilities(), np.arange(len(known))
+def _outputs(known: Supervision) -> tuple[Floats, Units]:
+    """Return the values to predict on the labelled samples, and these samples as units."""
+    if "probabilities" in known.kinds:
+        rows, proba = known.label_probabilities()
+        units = known.units(rows)
+        return units.means(proba), units
     if known.targets is not None:
-        rows = np.flatnonzero(~np.isnan(known.targets))
-        target = _of_size_one(known.targets[rows])
+        units = known.units(np.flatnonzero(~np.isnan(known.targets)))
+        target = units.means(_of_size_one(known.targets[units.rows]))
         # The target is scaled before it is shifted, because the shift could overflow.
-        return _of_size_one(target - target[:1])[:, None], rows
-    rows = np.flatnonzero(known.codes >= 0)
-    return (known.codes[rows][:, None] == np.unique(known.codes[rows])).astype(np.float64), rows
+        return _of_size_one(target - target[:1])[:, None], units
+    units = known.units(np.flatnonzero(known.codes >= 0))
+    codes = known.codes[units.rows]
+    return units.means((codes[:, None] == np.unique(codes)).astype(np.float64)), units
 
 
 def _of_size_one(values: Floats) -> Floats:
@@ -106,47 +133,49 @@ def _spread_over_classes(outputs: Floats) -> Integers:
     return np.lexsort((outputs[:, 0], outputs.argmax(axis=1))).astype(np.int64)
 
 
-def _of_rows(part: Floats, rows: Integers) -> Floats:
+def _of_units(part: Floats, units: Units) -> Floats:
     # The first row is subtracted, so that a column that is constant on these rows is exactly zero.
-    shifted = part[rows] - part[rows[0]]
+    shifted = units.means(part[units.rows] - part[units.rows[0]])
     return np.asarray(shifted - shifted.mean(axis=0))
 
 
-def _left_singular(table: Table, rows: Integers) -> tuple[Floats, Floats]:
+def _left_singular(table: Table, units: Units) -> tuple[Floats, Floats]:
     """Return the left singular vectors and squared singular values of the labelled samples.
 
     They follow from the smaller of the two product matrices.
     """
-    if len(rows) <= table.n_features:
-        kernel = np.zeros((len(rows), len(rows)))
-        for _, part in table.evaluations(partial(_kernel, top=table.top_exponent, rows=rows)):
+    if units.n <= table.n_columns:
+        kernel = np.zeros((units.n, units.n))
+        for _, part in table.evaluations(partial(_kernel, top=table.top_exponent, units=units)):
             kernel += part
         squares, vectors = np.linalg.eigh(kernel)
     else:
-        own = table.evaluated(partial(_labeled, top=table.top_exponent, rows=rows))
+        own = table.evaluated(partial(_labeled, top=table.top_exponent, units=units))
         squares, right = np.linalg.eigh(own.T @ own)
         vectors = (own @ right) / np.sqrt(np.maximum(squares, np.finfo(float).tiny))
     real = squares > 1e-12 * max(float(squares.max(initial=0.0)), 0.0)
     return np.asarray(vectors[:, real]), np.asarray(squares[real])
 
 
-def _labeled(block: Block, *, top: int, rows: Integers) -> Floats:
-    return np.concatenate([_of_rows(part, rows) for _, part in centered_parts(block, top)], axis=1)
+def _labeled(block: Block, *, top: int, units: Units) -> Floats:
+    return np.concatenate(
+        [_of_units(part, units) for _, part in centered_parts(block, top)], axis=1
+    )
 
 
-def _kernel(block: Block, *, top: int, rows: Integers) -> Floats:
-    total = np.zeros((len(rows), len(rows)))
+def _kernel(block: Block, *, top: int, units: Units) -> Floats:
+    total = np.zeros((units.n, units.n))
     for _, part in centered_parts(block, top):
-        own = _of_rows(part, rows)
+        own = _of_units(part, units)
         total += own @ own.T
     return total
 
 
-def _predictions(block: Block, *, top: int, rows: Integers, inner: Floats) -> Floats:
+def _predictions(block: Block, *, top: int, units: Units, inner: Floats) -> Floats:
     """Return the contribution of the columns of a block to the predictions of all samples."""
     total = np.zeros((block.n_samples, inner.shape[1]))
     for _, part in centered_parts(block, top):
-        total += part @ (_of_rows(part, rows).T @ inner)
+        total += part @ (_of_units(part, units).T @ inner)
     return total
 
 
@@ -155,10 +184,10 @@ def best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float
 
     Both have a closed form.
     """
-    inner, best = left.T @ centered, None
+    inner, squared, best = left.T @ centered, left**2, None
     for penalty in PENALTIES * squares.max():
         kept = squares / (squares + penalty)
-        leverage = np.minimum((left**2) @ kept + 1 / len(left), 1 - 1e-9)
+        leverage = np.minimum(squared @ kept + 1 / len(left), 1 - 1e-9)
         errors = (centered - left @ (kept[:, None] * inner)) / (1 - leverage)[:, None]
         size = float((errors**2).sum())
         if best is None or size < best[0]:

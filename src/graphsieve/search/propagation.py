@@ -144,7 +144,7 @@ def harmonic_labels(
     """
     neighbors = either(None, count(1))("n_neighbors", n_neighbors)
     width = either("auto", positive())("bandwidth", bandwidth)
-    table, known = table_in_memory(X), Supervision.from_labels(y)
+    table, known = table_in_memory(X, y), Supervision.from_labels(y)
     check_length(known, table)
     found = propagate(
         table, known, n_neighbors=neighbors, bandwidth=None if isinstance(width, str) else width

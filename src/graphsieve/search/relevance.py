@@ -33,7 +33,8 @@ def relevance(table: Table, known: Supervision) -> Floats:
     - Classes: the share of the variance between the classes (η²), on the labelled samples.
     - A continuous target: the larger of two values, so that nonlinear associations count as well.
       The first is the R² of a linear fit. The second is one minus the mean squared difference
-      between neighbours in the target, divided by that between all samples.
+      between neighbours in the target, divided by that between all samples. For several targets it
+      is the mean of the relevance for each, on the samples where this target is known.
     - Pairs (with or without labels) and class probabilities: one minus the mean squared difference
       between samples that belong together, divided by that between samples that do not. Negative
       values become 0.
@@ -41,9 +42,13 @@ def relevance(table: Table, known: Supervision) -> Floats:
     The relevance of a constant column is 0. Without supervision, the relevance of all columns is 1.
     """
     kinds = known.kinds
+    if known.groups is not None and {"probabilities", "pairs"} & set(kinds):
+        # Pairs of a sample and its copy must not count, so one sample of each group is used.
+        units = known.units()
+        table, known = rows_of(table, units.representatives), known.of_units(units)
     if "probabilities" in kinds:
-        factor = known.label_probabilities()
-        share = _share(table, FactorGraph(factor), CrossGraph(factor))
+        rows, factor = known.label_probabilities()
+        share = _share(rows_of(table, rows), FactorGraph(factor), CrossGraph(factor))
     elif "pairs" in kinds:
         share = _share(table, must_link_graph(known), cannot_link_graph(known))
     elif "labels" in kinds:
@@ -51,21 +56,45 @@ def relevance(table: Table, known: Supervision) -> Floats:
         with np.errstate(invalid="ignore"):
             share = np.where(np.isposinf(score), 1.0, score / (1 + score))
     elif "targets" in kinds:
-        share = np.fmax(pearson(table, known).values ** 2, _share_along_target(table, known))
+        shares = [
+            np.nan_to_num(np.fmax(_explained_shares(table, one), _share_along_target(table, one)))
+            for one in known.each_target()
+            if known.n_targets == 1 or one.n_labeled > 1
+        ]
+        share = np.mean(shares, axis=0) if shares else np.zeros(table.n_features)
     else:
         share = np.ones(table.n_features)
     return np.nan_to_num(share, nan=0.0)
 
 
+def _explained_shares(table: Table, known: Supervision) -> Floats:
+    """Return the R² of a linear fit of the target on each feature.
+
+    Several columns fit the target better than one by chance alone. R² is therefore adjusted to the
+    value that a single column would have.
+    """
+    shares = pearson(table, known).values ** 2
+    if table.features is None:
+        return shares
+    rank = table.features.sizes - (table.features.categorical & (table.features.sizes > 1))
+    left = np.maximum(known.n_labeled - 1 - rank, 1)
+    adjusted = np.maximum(1 - (1 - shares) * (known.n_labeled - 2) / left, 0.0)
+    return np.where(rank == 1, shares, adjusted)
+
+
 def _share_along_target(table: Table, known: Supervision) -> Floats:
+    # One sample of each group is used, so that the neighbours of a sample are not its copies.
     assert known.targets is not None
-    rows = np.flatnonzero(~np.isnan(known.targets))
-    near = target_graph(known.targets[rows], min(N_NEIGHBORS, len(rows) - 1), None)
-    return _share(rows_of(table, rows), near.graph, complete_graph(len(rows)))
+    units = known.units(np.flatnonzero(~np.isnan(known.targets)))
+    target = units.means(known.targets[units.rows])
+    near = target_graph(target, min(N_NEIGHBORS, units.n - 1), None)
+    return _share(rows_of(table, units.representatives), near.graph, complete_graph(units.n))
 
 
 def _share(table: Table, together: Graph, apart: Graph) -> Floats:
     """Return one minus the ratio of the mean squared differences over the edges of two graphs."""
+    if table.n_samples < 2:  # All samples are of one group.
+        return np.zeros(table.n_features)
     # If there are pairs of one kind only, they are compared with all pairs of samples.
     all_pairs = complete_graph(table.n_samples)
     together = together if together.degree().sum() > LEAST_WEIGHT else all_pairs

@@ -17,13 +17,13 @@ from graphsieve.select.preparation import (
     refuse_unusable,
     wanted_features,
 )
-from graphsieve.select.sieve import Sieve
+from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 
 
-class FloatingSieve(Sieve):
+class FloatingSieve(FittingSieve):
     """Select a set of features by sequential floating forward selection (SFFS).
 
     The search evaluates sets of features, not single features. Each step adds the feature that
@@ -53,6 +53,8 @@ class FloatingSieve(Sieve):
     unlabeled : int or None
         Number that marks an unknown class label in `y`, besides None and NaN. None if every number
         is a class.
+    categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
+        The categories and the groups of columns that are selected together, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -67,7 +69,7 @@ class FloatingSieve(Sieve):
     criteria_ : dict
         Criterion of the best set of each size that was reached. Large is good.
     sets_ : dict
-        The best set of each size, as column positions.
+        The best set of each size, as positions of features.
     interrupted_ : bool
         Whether the search was interrupted. The selection is then the best set of the largest size
         that was reached.
@@ -101,6 +103,8 @@ class FloatingSieve(Sieve):
         ridge: float = 1.0,
         target_type: TargetType = "auto",
         unlabeled: int | None = -1,
+        categorical: Any = "auto",
+        feature_groups: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -111,6 +115,8 @@ class FloatingSieve(Sieve):
         self.ridge = ridge
         self.target_type = target_type
         self.unlabeled = unlabeled
+        self.categorical = categorical
+        self.feature_groups = feature_groups
         self.n_jobs = n_jobs
         self.progress = progress
 
@@ -134,7 +140,13 @@ class FloatingSieve(Sieve):
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._require_supervision(y, supervision)
-        table = table_in_memory(X)
+        table = table_in_memory(
+            X,
+            y,
+            categorical=given["categorical"],
+            feature_groups=given["feature_groups"],
+            names=self._names,
+        )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = joined_supervision(table, y, supervision, {**given, "method": "mutual_information"})
         refuse_unusable(known.kinds, ("labels", "targets"), "the floating search")
@@ -148,7 +160,7 @@ class FloatingSieve(Sieve):
         exactly = isinstance(given["n_features_to_select"], Integral)
         path = float_forward(criterion, wanted, exactly=exactly, progress=given["progress"])
         # Attributes are set last, so that a failed fit changes nothing.
-        self._describe(X)
+        self._describe(X, table)
         model_name = "ridge regression" if self.estimator is None else type(self.estimator).__name__
         self.method_, self.reason_ = (
             "floating",
@@ -158,12 +170,13 @@ class FloatingSieve(Sieve):
         self.criteria_, self.sets_, self.interrupted_ = path.values, path.sets, path.interrupted
         self.ranking_ = np.full(table.n_features, len(path.order) + 1, dtype=np.int64)
         self.ranking_[path.order] = np.arange(1, len(path.order) + 1)
-        self._support = self.ranking_ <= len(path.order)
+        self._select(self.ranking_ <= len(path.order))
         return table, known
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.target_tags.multi_output = False
         return tags
 
 

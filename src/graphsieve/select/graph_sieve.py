@@ -13,14 +13,14 @@ import numpy as np
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.messages import parameter
-from graphsieve._base.parameters import checked, setting
+from graphsieve._base.parameters import checked, remedy, setting
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.choosing import choose_method, warn_of_weak_supervision
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.counting import Count, RelevantColumns, count_features, relevant_columns
 from graphsieve.search.default import select_by_explanation
-from graphsieve.search.diverse import DiversePath, select_diverse
+from graphsieve.search.diverse import Choice, DiversePath, select_diverse
 from graphsieve.select.preparation import (
     DIVERSE,
     PARAMETERS,
@@ -30,6 +30,7 @@ from graphsieve.select.preparation import (
     method_options,
     metric_used,
     ranks,
+    read_choice,
     refuse_graph_parameters,
     refuse_unusable,
     refuse_unused_scale,
@@ -37,16 +38,17 @@ from graphsieve.select.preparation import (
     selected_count,
     wanted_features,
     weights_by_rank,
+    with_copies,
     with_neighbors,
 )
-from graphsieve.select.sieve import Sieve
+from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 
 
-class GraphSieve(Sieve):
+class GraphSieve(FittingSieve):
     """Select features with any kind of supervision, expressed as graphs over the samples.
 
     Parameters
@@ -108,6 +110,23 @@ class GraphSieve(Sieve):
     n_prototypes : int, (int, int) or None
         Largest number of prototypes, or the two sides of the map. None is the square root of the
         number of samples that are replaced.
+    categorical : {"auto", None} or sequence
+        The categories of X. ``"auto"``: all columns that are not numeric. An ordered categorical of
+        pandas or an Enum of polars becomes ranks. Text with fewer than two samples per level cannot
+        be selected, with a warning. A sequence of names (positions for an array) names all
+        categories. None: none, so that columns that are not numeric are refused.
+    feature_groups : dict, sequence, str or None
+        Groups of columns that are scored and selected together: a dict of name → columns, one label
+        per column (None for a column without a group), or a separator such as ``"_"`` after which
+        the names of a group differ. Columns without a group remain features of their own.
+    keep : sequence or None
+        Names (positions for an array) of features that are selected first, in this order. The
+        others are selected given these.
+    candidates : sequence, array of bool or None
+        The features that may be selected besides those to keep. Others rank last. None allows all.
+    cost : dict, sequence or None
+        The cost of each feature, 1 if a dict omits it. Features are selected by their gain per
+        cost. Only if features are selected by gain.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -158,7 +177,7 @@ class GraphSieve(Sieve):
         Recall of an approximate neighbour search, estimated on some samples. None if the search was
         exact.
     n_samples_, n_labeled_ : int
-        Number of samples, and of those with a known label or target.
+        Number of samples, and of those with a known label, a target or class probabilities.
     n_prototypes_ : int
         Number of prototypes; 0 without compression.
     n_features_in_, feature_names_in_
@@ -192,6 +211,11 @@ class GraphSieve(Sieve):
         method_params: dict[str, Any] | None = None,
         compress: str | None = None,
         n_prototypes: int | tuple[int, int] | None = None,
+        categorical: Any = "auto",
+        feature_groups: Any = None,
+        keep: Any = None,
+        candidates: Any = None,
+        cost: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -209,43 +233,74 @@ class GraphSieve(Sieve):
         self.method_params = method_params
         self.compress = compress
         self.n_prototypes = n_prototypes
+        self.categorical = categorical
+        self.feature_groups = feature_groups
+        self.keep = keep
+        self.candidates = candidates
+        self.cost = cost
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> GraphSieve:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        supervision: Supervision | None = None,
+        groups: Any = None,
+    ) -> GraphSieve:
         """Score and rank the features.
 
         Parameters
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
-        y : array of shape (n_samples,), optional
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
             Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
         supervision : Supervision, optional
             Other supervision, such as pairs or class probabilities. It is joined with `y`. If it
             contains labels or targets itself, `y` is ignored here and left to later steps of a
             pipeline.
+        groups : array of shape (n_samples,), optional
+            Samples that are not independent, such as the subject of each measurement. The samples
+            of a group are left out together and count once in tests. None takes only copies of a
+            sample as a group, with a warning. Only for the default search and
+            ``n_features_to_select="auto"``.
         """
-        self._fit(X, y, supervision)
+        self._fit(X, y, supervision, groups)
         return self
+
+    @property
+    def _uses_groups(self) -> bool:
+        by_search = self.method in ("auto", DIVERSE) and self.redundancy in ("auto", "explain")
+        number = self.n_features_to_select
+        return by_search or (isinstance(number, str) and number == "auto")
 
     def _fit_here(
         self, X: Any, y: Any, supervision: Supervision | None
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), PARAMETERS)
-        table = as_table(X)
+        table = as_table(
+            X,
+            y,
+            categorical=given["categorical"],
+            feature_groups=given["feature_groups"],
+            names=self._names,
+        )
         wanted = _wanted(given, table.n_features)
+        choice = read_choice(table, given, wanted)
         known = joined_supervision(table, y, supervision, given)
+        if self._uses_groups:
+            known = with_copies(table, known)
         by_search = given["method"] in ("auto", DIVERSE) and given["redundancy"] in (
             "auto",
             "explain",
         )
         run = _by_search if by_search else _by_score
-        found = run(table, known, supervision, given, wanted)
+        found = run(table, known, supervision, given, wanted, choice=choice)
         warn_of_unscorable(found.scores)
-        n_selected = _n_selected(found, wanted, given)
+        n_selected = _n_selected(found, wanted, given, choice)
         # Attributes are set last, so that a failed fit changes nothing.
-        self._describe(X)
+        self._describe(X, table)
         self.method_, self.reason_, self.scale_, self.metric_ = (
             found.method,
             found.reason,
@@ -264,7 +319,7 @@ class GraphSieve(Sieve):
         self.redundancy_ = None if path is None else path.redundancy
         self.closest_ = None if path is None else path.closest
         self.closest_correlation_ = None if path is None else path.closest_correlation
-        self._support = self.ranking_ <= n_selected
+        self._select(self.ranking_ <= n_selected)
         return table, known
 
 
@@ -287,6 +342,7 @@ class _Found:
     relevance: Floats | None = None
     skill: float | None = None
     count: Count | None = None
+    matter: RelevantColumns | None = None
 
 
 def _by_search(
@@ -295,6 +351,8 @@ def _by_search(
     supervision: Supervision | None,
     given: dict[str, Any],
     wanted: int,
+    *,
+    choice: Choice,
 ) -> _Found:
     """Select features that together explain the table and the supervision (the default)."""
     refuse_graph_parameters(given)
@@ -306,13 +364,19 @@ def _by_search(
         )
     name, reason = choose_method(known)
     if name == "laplacian":  # The supervision is empty, or it does not distinguish any samples.
-        known = Supervision.nothing(table.n_samples)
+        known = known.groups_only()
     warn_of_weak_supervision(known, known.kinds)
     scale = scale_used(table, given["scale"])
     scaled = rescaled(table, scale)
     matter = _relevant_columns(table, known, given)
     explained = select_by_explanation(
-        table, scaled, known, n_wanted=wanted, allowed=_allowed(matter), progress=given["progress"]
+        table,
+        scaled,
+        known,
+        n_wanted=wanted,
+        allowed=_allowed(matter),
+        choice=choice,
+        progress=given["progress"],
     )
     path = explained.path
     scores = (
@@ -320,18 +384,21 @@ def _by_search(
         if matter is None
         else np.where(np.isnan(path.redundancy), np.nan, np.nan_to_num(path.alone))
     )
-    count = _count(scaled, known, path.order, matter, given, weights=explained.relevance)
+    order = choice.ordered(_unscored_last(path.order, scores))
+    allowed = order[choice.selectable(len(order))[order]]
+    count = _count(scaled, known, allowed, matter, given, weights=explained.relevance)
     return _Found(
         method=DIVERSE,
         reason=reason,
         scores=scores,
         large_is_good=True,
-        order=_unscored_last(path.order, scores),
+        order=order,
         scale=scale,
         path=_path_to_cut_off(path, count, explained.select),
         relevance=explained.relevance,
         skill=explained.skill,
         count=count,
+        matter=matter,
     )
 
 
@@ -341,6 +408,8 @@ def _by_score(
     supervision: Supervision | None,
     given: dict[str, Any],
     wanted: int,
+    *,
+    choice: Choice,
 ) -> _Found:
     """Rank features by a score; with `redundancy`, select a set of features by that score."""
     if given["method"] == DIVERSE:
@@ -352,12 +421,20 @@ def _by_score(
         )
     method, reason = chosen_method(known, supervision, given["method"])
     form = None if given["redundancy"] == "auto" else given["redundancy"]
+    if form is None and choice.cost is not None:
+        raise InputError(
+            parameter("cost"),
+            " applies to a selection by gain, but features are ranked one by one; leave it out, or "
+            "use ",
+            remedy("redundancy", "explain"),
+            ".",
+        )
     reads_scale = method.reads_neighbors or form is not None
     if not reads_scale and given["method"] != "auto":
         refuse_unused_scale(method, given["scale"])
     scale = scale_used(table, given["scale"]) if reads_scale else None
     told = known
-    if known.targets is not None and given["scale"] is not None:
+    if known.targets is not None and (given["scale"] is not None or known.n_targets > 1):
         told = replace(known, targets=standardized_target(known.targets))
     scaled = rescaled(table, scale)
     metric = metric_used(table, method, given)
@@ -384,13 +461,21 @@ def _by_score(
         weights = weights_by_rank(scored.values, large_is_good=large_is_good)
         allowed = _allowed(matter)
         weights = weights if allowed is None else np.where(allowed, weights, np.nan)
-        select = partial(select_diverse, scaled, weights, form=form, progress=given["progress"])
+        select = partial(
+            select_diverse,
+            scaled,
+            weights,
+            form=form,
+            choice=choice,
+            progress=given["progress"],
+        )
         path = select(n_wanted=wanted)
     order = _unscored_last(
         _order(scored.values, large_is_good, matter) if path is None else path.order, scored.values
     )
+    order = choice.ordered(order)
     # A relevant feature may still have no score.
-    candidates = order[~np.isnan(scored.values[order])]
+    candidates = order[~np.isnan(scored.values[order]) & choice.selectable(len(order))[order]]
     count = _count(scaled, known, candidates, matter, given)
     if path is not None and select is not None:
         path = _path_to_cut_off(path, count, lambda number: select(n_wanted=number))
@@ -408,6 +493,7 @@ def _by_score(
         neighbor_recall=recall_of(located),
         path=path,
         count=count,
+        matter=matter,
     )
 
 
@@ -477,12 +563,18 @@ def _count(
     )
 
 
-def _n_selected(found: _Found, wanted: int, given: dict[str, Any]) -> int:
+def _n_selected(found: _Found, wanted: int, given: dict[str, Any], choice: Choice) -> int:
     """Return the number of selected features."""
     if found.count is None:
-        return selected_count(
-            wanted, found.scores, exactly=isinstance(given["n_features_to_select"], Integral)
-        )
+        exactly = isinstance(given["n_features_to_select"], Integral)
+        allowed = int(choice.selectable(len(found.scores)).sum())
+        if exactly and wanted > allowed:
+            warn(f"{wanted} features were requested, but only {allowed} may be selected.")
+        return min(allowed, selected_count(wanted, found.scores, exactly=exactly))
+    if choice.keep:
+        # The count contains only relevant features, but all features to keep are selected.
+        assert found.matter is not None
+        return found.count.n + sum(not found.matter.mask[feature] for feature in choice.keep)
     if found.count.n == 0 and not np.isnan(found.scores).all():
         warn(
             "the number of features could not be determined, so one feature is selected: "

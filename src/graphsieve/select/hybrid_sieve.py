@@ -30,14 +30,14 @@ from graphsieve.select.preparation import (
     scale_used,
     wanted_features,
 )
-from graphsieve.select.sieve import Sieve
+from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import rescaled
 
 
-class HybridSieve(Sieve):
+class HybridSieve(FittingSieve):
     """Select features from few labels by propagating them over a graph (IteraGraph_FS).
 
     The first selection uses the given labels alone. Each round then builds a graph of all samples
@@ -73,6 +73,8 @@ class HybridSieve(Sieve):
         is a class.
     base_params : dict, optional
         Further parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
+    categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
+        The categories and the groups of columns that are selected together, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -133,6 +135,8 @@ class HybridSieve(Sieve):
         scale: str | None = "standard",
         unlabeled: int | None = -1,
         base_params: dict[str, Any] | None = None,
+        categorical: Any = "auto",
+        feature_groups: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -145,6 +149,8 @@ class HybridSieve(Sieve):
         self.scale = scale
         self.unlabeled = unlabeled
         self.base_params = base_params
+        self.categorical = categorical
+        self.feature_groups = feature_groups
         self.n_jobs = n_jobs
         self.progress = progress
 
@@ -169,7 +175,13 @@ class HybridSieve(Sieve):
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._require_supervision(y, supervision)
-        table = table_in_memory(X)
+        table = table_in_memory(
+            X,
+            y,
+            categorical=given["categorical"],
+            feature_groups=given["feature_groups"],
+            names=self._names,
+        )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}
         known = joined_supervision(table, y, supervision, of_labels)
@@ -200,7 +212,7 @@ class HybridSieve(Sieve):
         rest = best_first(path.scores, large_is_good=large_is_good)
         order = np.concatenate([path.order, rest[~np.isin(rest, path.order)]])
         # Attributes are set last, so that a failed fit changes nothing.
-        self._describe(X)
+        self._describe(X, table)
         self.method_, self.scale_ = f"hybrid of {given['base']}", scale
         self.reason_ = f"{known.n_labeled} of {len(known)} labels are known; {path.stopped}"
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
@@ -208,7 +220,7 @@ class HybridSieve(Sieve):
         self.large_is_good_ = large_is_good
         self.ranking_ = np.empty(table.n_features, dtype=np.int64)
         self.ranking_[order] = np.arange(1, table.n_features + 1)
-        self._support = np.isin(np.arange(table.n_features), path.order)
+        self._select(np.isin(np.arange(table.n_features), path.order))
         return table, known
 
     def _options(
@@ -228,6 +240,7 @@ class HybridSieve(Sieve):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.target_tags.multi_output = False
         return tags
 
 

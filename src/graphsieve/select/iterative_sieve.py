@@ -21,14 +21,14 @@ from graphsieve.select.preparation import (
     selected_count,
     wanted_features,
 )
-from graphsieve.select.sieve import Sieve
+from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 
 
-class IterativeSieve(Sieve):
+class IterativeSieve(FittingSieve):
     """Select features by repeatedly dropping the worst and rebuilding the graph (IterativeLS).
 
     Each round scores the features on a graph, drops the worst, and rebuilds the graph from the
@@ -67,6 +67,8 @@ class IterativeSieve(Sieve):
         is a class.
     method_params : dict, optional
         Further parameters of the method's function, such as ``{"label_weight": 10.0}``.
+    categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
+        The categories and the groups of columns that are selected together, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -95,7 +97,7 @@ class IterativeSieve(Sieve):
     scale_ : str or None
         The scale used.
     n_samples_, n_labeled_ : int
-        Number of samples, and of those with a known label or target.
+        Number of samples, and of those with a known label, a target or class probabilities.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -127,6 +129,8 @@ class IterativeSieve(Sieve):
         target_type: TargetType = "auto",
         unlabeled: int | None = -1,
         method_params: dict[str, Any] | None = None,
+        categorical: Any = "auto",
+        feature_groups: Any = None,
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -140,6 +144,8 @@ class IterativeSieve(Sieve):
         self.target_type = target_type
         self.unlabeled = unlabeled
         self.method_params = method_params
+        self.categorical = categorical
+        self.feature_groups = feature_groups
         self.n_jobs = n_jobs
         self.progress = progress
 
@@ -150,7 +156,7 @@ class IterativeSieve(Sieve):
         ----------
         X : array, sparse matrix or data frame of shape (n_samples, n_features)
             The features.
-        y : array of shape (n_samples,), optional
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
             Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
         supervision : Supervision, optional
             Other supervision, such as pairs. It is joined with `y`. If it contains labels or
@@ -164,7 +170,13 @@ class IterativeSieve(Sieve):
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         check_method(METHODS[given["method"]])
-        table = table_in_memory(X)
+        table = table_in_memory(
+            X,
+            y,
+            categorical=given["categorical"],
+            feature_groups=given["feature_groups"],
+            names=self._names,
+        )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = read = joined_supervision(table, y, supervision, given)
         method, reason = chosen_method(known, supervision, given["method"])
@@ -194,7 +206,7 @@ class IterativeSieve(Sieve):
             wanted, scores, exactly=isinstance(given["n_features_to_select"], Integral)
         )
         # Attributes are set last, so that a failed fit changes nothing.
-        self._describe(X)
+        self._describe(X, table)
         self.method_, self.scale_, self.large_is_good_ = (
             method.name,
             scale,
@@ -206,12 +218,8 @@ class IterativeSieve(Sieve):
         )
         self.n_neighbors_, self.bandwidth_ = path.last.n_neighbors, path.last.bandwidth
         self.n_samples_, self.n_labeled_ = table.n_samples, known.n_labeled
-        self.scores_, self.ranking_, self.path_, self._support = (
-            scores,
-            ranking,
-            path.rounds,
-            support,
-        )
+        self.scores_, self.ranking_, self.path_ = scores, ranking, path.rounds
+        self._select(support)
         return table, read
 
 

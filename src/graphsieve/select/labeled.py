@@ -26,6 +26,7 @@ from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import parameter
 from graphsieve.search.criteria import refuse_no_estimator, refuse_no_scoring
 from graphsieve.supervision.parsing import labeled_samples, read_labels, read_targets
+from graphsieve.table.containers import refuse_other_index
 
 ROUTED = ("fit", "predict", "predict_proba", "predict_log_proba", "decision_function", "score")
 
@@ -40,6 +41,7 @@ def labeled_rows(
     `unlabeled` is a class. The few labels of a fold cannot show it, because all may be of one
     class.
     """
+    refuse_other_index(X, y)
     shape: tuple[int, ...] = getattr(y, "shape", ())
     several = len(shape) == 2 and shape[1] > 1 and not sp.issparse(y)
     # A masked array stays a masked array, because masked values are unknown.

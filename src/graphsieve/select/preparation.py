@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -18,6 +19,7 @@ from graphsieve._base.parameters import (
     choice,
     count,
     either,
+    is_collection,
     mapping,
     must_be,
     positive,
@@ -32,9 +34,11 @@ from graphsieve.graphs.prototypes import COMPRESSIONS, Compressed, compressed
 from graphsieve.scores.choosing import choose_method, warn_of_weak_supervision
 from graphsieve.scores.method import Method, best_first, check_length, extra_options, wanted_count
 from graphsieve.scores.score_registry import METHODS
-from graphsieve.search.diverse import FORMS
+from graphsieve.search.diverse import FORMS, Choice
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
+from graphsieve.table.containers import places_of, position_of, positions_of
+from graphsieve.table.copies import sets_of_copies
 from graphsieve.table.scaling import SCALES, Scale, chosen_scale
 
 DIVERSE = "diverse"  # the search of method="auto", unless redundancy=None
@@ -88,6 +92,98 @@ def joined_supervision(
     if not of_y.kinds:
         warn("no target known: ranking is unsupervised.")
     return known | of_y
+
+
+def with_copies(table: Table, known: Supervision) -> Supervision:
+    """Return the supervision with copies of samples as groups, unless groups are given.
+
+    Warns of copies.
+    """
+    if known.groups is not None:
+        return known
+    sets = sets_of_copies(table)
+    if sets is None:
+        return known
+    n_copies = len(sets) - len(np.unique(sets))
+    warn(
+        f"{n_copies} of {len(sets)} ",
+        phrase("samples"),
+        f" {'is a copy' if n_copies == 1 else 'are copies'} of other ",
+        phrase("samples"),
+        ", with the same values in all features; copies stay together in every split and count "
+        "once; if they are independent, ",
+        phrase("pass groups with a different entry for each sample"),
+        ".",
+    )
+    return replace(known, groups=sets)
+
+
+def read_choice(table: Table, given: Mapping[str, Any], wanted: int) -> Choice:
+    """Return the features to keep, the candidates and the costs."""
+    keep, candidates, cost = given["keep"], given["candidates"], given["cost"]
+    if isinstance(keep, set | frozenset):
+        raise InputTypeError(must_be("keep", "a list of features, in the order of selection", keep))
+    kept = () if keep is None else tuple(_positions(table, "keep", keep))
+    if len(kept) > wanted:
+        raise InputError(
+            parameter("keep", keep),
+            f" names {len(kept)} features, but {wanted} are to be selected; raise ",
+            parameter("n_features_to_select"),
+            ".",
+        )
+    mask = None
+    if candidates is not None:
+        mask = np.zeros(table.n_features, dtype=bool)
+        mask[_positions(table, "candidates", candidates)] = True
+        if not (mask.any() or kept):
+            raise InputError(
+                parameter("candidates", candidates),
+                " allows no feature; name at least one, or leave it out.",
+            )
+    return Choice(kept, mask, None if cost is None else _costs(table, cost))
+
+
+def _positions(table: Table, name: str, given: Any) -> list[int]:
+    return positions_of(name, given, table.feature_names, table.n_features)
+
+
+def _costs(table: Table, given: Any) -> Floats:
+    """Return the cost of each feature, from a dict, a series with names, or one cost for each."""
+    by_name = given if isinstance(given, Mapping) else _by_name(given)
+    if by_name is None:
+        listed = None if isinstance(given, str | bytes | set | Iterator) else given
+        values = list(listed) if is_collection(listed) else []
+        if len(values) != table.n_features:
+            raise InputError(
+                parameter("cost", given),
+                f" must be a dict, or have one entry for each of the {table.n_features} features.",
+            )
+        by_position = dict(enumerate(values))
+    else:
+        places = places_of(table.feature_names)
+        by_position = {
+            position_of("cost", one, given, places, table.n_features): value
+            for one, value in by_name.items()
+        }
+    cost = np.ones(table.n_features)
+    for position, value in by_position.items():
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        cost[position] = as_float(value) if is_number else np.nan
+        if not 0 < cost[position] < np.inf:
+            raise InputError(
+                parameter("cost", given),
+                f" must contain finite numbers above 0, got {quoted(value)} for "
+                f"{table.label_of_feature(position)}.",
+            )
+    return cost
+
+
+def _by_name(given: Any) -> Mapping[Any, Any] | None:
+    """Return a pandas series with text as its index as a dict, because its order may differ."""
+    index = getattr(given, "index", None)
+    if index is None or callable(index) or not all(isinstance(one, str) for one in index):
+        return None
+    return dict(given)
 
 
 def chosen_method(

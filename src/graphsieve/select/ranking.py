@@ -21,7 +21,7 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.atomic_files import json_text, named_file, replace_file
 from graphsieve._base.errors import InputError, InputTypeError, held_back, noting_warnings
 from graphsieve._base.messages import parameter
-from graphsieve._base.parameters import count, is_collection, must_be, nearest, quoted
+from graphsieve._base.parameters import count, nearest, quoted
 from graphsieve._base.randomness import seed_number
 from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.report.figures import draw_ranking
@@ -36,6 +36,7 @@ from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.preparation import PARAMETERS
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.table.any_table import checked_names
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import Scale
 from graphsieve.table.stored.stored_table import StoredTable
@@ -51,6 +52,7 @@ def rank(
     y: Any = None,
     *,
     supervision: Supervision | None = None,
+    groups: Any = None,
     feature_names: Sequence[str] | None = None,
     method: str = "auto",
     n_features_to_select: int | float | str | None = None,
@@ -66,6 +68,11 @@ def rank(
     method_params: dict[str, Any] | None = None,
     compress: str | None = None,
     n_prototypes: int | tuple[int, int] | None = None,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
+    keep: Any = None,
+    candidates: Any = None,
+    cost: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -74,7 +81,7 @@ def rank(
 
     Parameters
     ----------
-    X, y, supervision
+    X, y, supervision, groups
         As in `GraphSieve.fit`.
     feature_names : sequence of str, optional
         Names of the features, for tables without names, such as arrays and sparse matrices.
@@ -82,7 +89,7 @@ def rank(
         As in `GraphSieve`. ``"iterative"`` and ``"hybrid"`` run the searches of `IterativeSieve`
         and `HybridSieve`, with their parameters in `method_params`.
     n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, neighbors, target_type, unlabeled, \
-method_params, compress, n_prototypes, n_jobs, progress
+method_params, compress, n_prototypes, categorical, feature_groups, keep, candidates, cost, n_jobs, progress
         As in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
         Determines which samples the plots of a report show, if the table has too many to show all.
@@ -115,14 +122,19 @@ method_params, compress, n_prototypes, n_jobs, progress
         "method_params": method_params,
         "compress": compress,
         "n_prototypes": n_prototypes,
+        "categorical": categorical,
+        "feature_groups": feature_groups,
+        "keep": keep,
+        "candidates": candidates,
+        "cost": cost,
         "n_jobs": n_jobs,
         "progress": progress,
     }
     is_iterated = isinstance(method, str) and method in ITERATED
     sieve = _search_sieve(method, settings) if is_iterated else GraphSieve(method, **settings)
     with noting_warnings() as warned:
-        table, known = sieve._fit(X, y, supervision)
-    names = names_of(feature_names, table.feature_names, table.n_features)
+        table, known = sieve._fit(X, y, supervision, groups, names=feature_names)
+    names = names_of(None, table.feature_names, table.n_features)
     scored = np.argsort(sieve.ranking_)
     scored = scored[~np.isnan(sieve.scores_[scored])]
     count = getattr(sieve, "count_", None)
@@ -130,7 +142,9 @@ method_params, compress, n_prototypes, n_jobs, progress
         names=names,
         scores=sieve.scores_,
         ranks=sieve.ranking_,
-        selected=sieve.get_support(),
+        selected=sieve._selected,
+        members=_members(table, sieve),
+        kinds=_kinds(table),
         method=method if is_iterated else sieve.method_,
         reason=sieve.reason_,
         large_is_good=sieve.large_is_good_,
@@ -160,6 +174,29 @@ method_params, compress, n_prototypes, n_jobs, progress
     if _is_in_a_file(table):
         ranking.portraits  # noqa: B018 - the file may be closed before they are needed
     return ranking
+
+
+def _members(table: Table, sieve: Any) -> tuple[tuple[str, ...], ...] | None:
+    """Return the names of the columns of each feature, or None if columns are not grouped."""
+    if table.features is None or table.features.inputs is None:
+        return None
+    names = getattr(sieve, "feature_names_in_", None) if sieve._names is None else sieve._names
+    return tuple(
+        tuple(f"x{j}" if names is None else str(names[j]) for j in columns)
+        for columns in table.features.inputs
+    )
+
+
+def _kinds(table: Table) -> tuple[str, ...] | None:
+    """Return the kind of each feature, or None if all are numbers."""
+    if table.features is None:
+        return None
+    inputs = table.features.inputs
+    sizes = [1] * len(table.features) if inputs is None else [len(one) for one in inputs]
+    return tuple(
+        "group" if size > 1 else "category" if is_category else "number"
+        for size, is_category in zip(sizes, table.features.categorical, strict=True)
+    )
 
 
 def _is_in_a_file(table: Table) -> bool:
@@ -215,28 +252,7 @@ def names_of(given: Any, found: tuple[str, ...] | None, n_features: int) -> tupl
     """Return the feature names: as given, from the table, or x0, x1, …."""
     if given is None:
         return found or tuple(f"x{j}" for j in range(n_features))
-    listed = given.tolist() if hasattr(given, "tolist") else given
-    if not is_collection(listed) or isinstance(given, str | set | frozenset):  # a set has no order
-        raise InputTypeError(must_be("feature_names", "a sequence of strings", given))
-    names = tuple(listed)
-    odd = [name for name in names if not isinstance(name, str)]
-    if odd:
-        raise InputTypeError(
-            parameter("feature_names", given),
-            f" must be a sequence of strings, got {quoted(odd[0])} among them.",
-        )
-    if len(names) != n_features:
-        raise InputError(
-            parameter("feature_names", given),
-            f" must contain {n_features} names, one per column of X, got {len(names)}.",
-        )
-    if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise InputError(
-            parameter("feature_names", given),
-            f" contains {quoted(twice)} twice; give every column its own name.",
-        )
-    return names
+    return checked_names(given, n_features)
 
 
 def supervision_facts(known: Supervision) -> dict[str, Any]:
@@ -259,6 +275,7 @@ def supervision_facts(known: Supervision) -> dict[str, Any]:
         "text": text,
         "kind": kinds[0] if kinds else "nothing",
         "target": None,
+        "n_targets": known.n_targets,
         "classes": [{"name": class_name(name), "n": int(n)} for name, n in counted] or None,
     }
 
@@ -321,6 +338,10 @@ class Ranking:
         1 is the best.
     selected : array of bool
         The features within `n_features_to_select`.
+    members : tuple of tuples of str or None
+        The names of the columns of each feature. None if columns are not grouped.
+    kinds : tuple of str or None
+        ``"number"``, ``"category"`` or ``"group"`` for each feature. None if all are numbers.
     method, reason : str
         The method that ran, and the reason for it.
     large_is_good : bool
@@ -376,6 +397,8 @@ class Ranking:
     known: dict[str, Any] | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
+    members: tuple[tuple[str, ...], ...] | None = None
+    kinds: tuple[str, ...] | None = None
     _portraits: _Portraits | None = None
 
     @property
@@ -440,7 +463,8 @@ class Ranking:
     def to_records(self) -> list[dict[str, Any]]:
         """Return one plain dict per feature, best first.
 
-        Scores that are NaN or infinite are None, and `flag` says which.
+        Scores that are NaN or infinite are None, and `flag` says which. A table with categories or
+        groups also gives the kind of each feature, and one with groups its columns.
         """
         tied = self.tied_ranks
         return [
@@ -451,6 +475,8 @@ class Ranking:
                 "score": float(self.scores[j]) if math.isfinite(self.scores[j]) else None,
                 "selected": bool(self.selected[j]),
                 "flag": _flag(self.scores[j]),
+                **({} if self.kinds is None else {"kind": self.kinds[j]}),
+                **({} if self.members is None else {"columns": list(self.members[j])}),
                 **self._selection_facts(j),
             }
             for j in self.order
@@ -557,7 +583,9 @@ class Ranking:
         """
         drawn = self.portraits
         if drawn is not None and drawn["target"] is not None:
-            drawn = {**drawn, "target": {**drawn["target"], "name": target}}
+            several = self.known is not None and self.known["n_targets"] > 1
+            name = "the first target" if several else target
+            drawn = {**drawn, "target": {**drawn["target"], "name": name}}
         return {
             "schema": SCHEMA,
             "title": title,
@@ -575,8 +603,8 @@ class Ranking:
         }
 
     def page_facts(self) -> dict[str, Any]:
-        """Return the facts with the length of each feature's bar, for reports."""
-        facts = self.facts()
+        """Return the facts with the type of the target and the length of each bar, for reports."""
+        facts = {**self.facts(), "target_read_as": _target_read_as(self.known)}
         for record, strength in zip(facts["features"], self.strengths()[self.order], strict=True):
             record["strength"] = float(strength)
         return facts
@@ -596,6 +624,17 @@ def versions() -> list[tuple[str, str]]:
         ("Python", platform.python_version()),
         *((name, version(name)) for name in DEPENDENCIES),
     ]
+
+
+def _target_read_as(known: dict[str, Any] | None) -> str | None:
+    """Return the type of the target in words, or None if there are neither labels nor targets."""
+    if known is None or known["kind"] not in ("labels", "targets"):
+        return None
+    if known["kind"] == "targets":
+        several = known["n_targets"] > 1
+        return f"{known['n_targets']} targets" if several else "a continuous target"
+    n_classes = sum(one["n"] > 0 for one in known["classes"] or ())
+    return f"{n_classes} {'class' if n_classes == 1 else 'classes'}"
 
 
 def _flag(score: float) -> str | None:

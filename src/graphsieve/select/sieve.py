@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from graphsieve._base.array_types import Booleans
+from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.compatibility import validate_data
 from graphsieve._base.errors import InputError
 from graphsieve._base.messages import parameter, phrase
-from graphsieve._base.parameters import boolean, either, jobs, quoted
+from graphsieve._base.parameters import boolean, either, jobs, quoted, remedy
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
 from graphsieve.select.later_steps import warn_of_marks_in_later_steps
-from graphsieve.supervision.value import Supervision
+from graphsieve.select.leaks import warn_of_leaks
+from graphsieve.supervision.value import Supervision, with_groups
 from graphsieve.table.any_table import may_be_stored
 from graphsieve.table.columns import Table
+from graphsieve.table.containers import column_names, columns_at
 from graphsieve.table.sparse_checks import refuse_unsound
 from graphsieve.table.stored.dask_arrays import chosen_columns, is_distributed
+from graphsieve.table.stored.parquet import Parquet
 from graphsieve.table.stored.recognition import stored_in
 from graphsieve.table.stored.stored_table import read_columns
 
@@ -46,30 +51,38 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     _support: Booleans
-    n_jobs: int | None
+    _selected: Booleans  # the selected features, which may consist of several columns of X
+    _names: Any = None  # names of the columns, for a table without names
+    _inputs: tuple[Integers, ...] | None = None  # columns of X from which features were made
+    ranking_: Integers
 
-    def _fit(self, X: Any, y: Any, supervision: Supervision | None) -> tuple[Table, Supervision]:
-        """Fit with at most `n_jobs` threads, and return the table and the supervision."""
-        shown = either(None, boolean())("progress", getattr(self, "progress", None))
-        # Underflow to zero is intended here, even if the user has set numpy to raise an error.
-        with (
-            at_most_jobs(jobs()("n_jobs", self.n_jobs)),
-            showing(shown),
-            np.errstate(under="ignore"),
-        ):
-            table, known = self._fit_here(X, y, supervision)
-            if y is not None and known.labels is not None:
-                warn_of_marks_in_later_steps(y, getattr(self, "unlabeled", None))
-            return table, known
+    @property
+    def _uses_groups(self) -> bool:
+        """Whether the estimator tests or predicts, so that groups of samples make a difference."""
+        return False
 
-    def _fit_here(
-        self, X: Any, y: Any, supervision: Supervision | None
-    ) -> tuple[Table, Supervision]:
-        """Select features; each estimator implements this method."""
-        raise NotImplementedError
+    def _select(self, selected: Booleans) -> None:
+        """Set the selected columns of X, given the selected features."""
+        self._support = self._selected = selected
+        if self._inputs is not None:
+            self._support = np.zeros(self.n_features_in_, dtype=bool)
+            for feature in np.flatnonzero(selected):
+                self._support[self._inputs[feature]] = True
 
-    def _describe(self, X: Any) -> None:
-        """Set the number and the names of the features, as scikit-learn does."""
+    def _describe(self, X: Any, table: Table) -> None:
+        """Set the number and the names of the columns of X, as scikit-learn does.
+
+        If columns are grouped, `feature_groups_` has the columns of each feature.
+        """
+        if isinstance(X, Table):  # The features of the table are the inputs.
+            self._inputs, self.n_features_in_ = None, table.n_features
+            return
+        self._inputs = None if table.features is None else table.features.inputs
+        if self._inputs is not None:
+            assert table.feature_names is not None
+            self.feature_groups_ = dict(zip(table.feature_names, self._inputs, strict=True))
+        elif hasattr(self, "feature_groups_"):  # from an earlier fit
+            del self.feature_groups_
         stored = stored_in(X) if may_be_stored(X) else None
         if stored is None:
             validate_data(self, X, skip_check_array=True)
@@ -99,8 +112,10 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array, sparse matrix, data frame or any input of `stored`, of shape (n_samples, n_features)
-            The same features as in `fit`. From a file, only the selected columns are read into
-            memory. For a Dask array, the result is a lazy Dask array.
+            The same features as in `fit`. The result of a data frame or an Arrow table has its
+            columns unchanged. From a file, only the selected columns are read into memory; they are
+            an Arrow table if a category is among them. For a Dask array, the result is a lazy Dask
+            array.
         """
         if is_distributed(X):
             self._check_features(X.shape, None)
@@ -110,9 +125,31 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             _refuse_masked(X)
             if sp.issparse(X):
                 refuse_unsound(X, "X")
+            if column_names(X) is not None:
+                # The caller's own columns: categories stay categories.
+                check_is_fitted(self)
+                validate_data(self, X, skip_check_array=True, reset=False)
+                found = columns_at(X, np.flatnonzero(self._support).tolist())
+                # scikit-learn would convert a frame of another library to an array of objects.
+                return (
+                    found.to_pandas()
+                    if self._gives_pandas and hasattr(found, "to_pandas")
+                    else found
+                )
             return super().transform(X)
         self._check_features(stored.shape, stored.names)
-        return read_columns(stored, np.flatnonzero(self._support))
+        chosen = np.flatnonzero(self._support)
+        if isinstance(stored, Parquet) and stored.not_numeric & set(chosen.tolist()):
+            found = stored.own_columns(chosen.tolist())
+            return found.to_pandas() if self._gives_pandas else found
+        return read_columns(stored, chosen)
+
+    @property
+    def _gives_pandas(self) -> bool:
+        """Whether `set_output` or the configuration of scikit-learn asks for pandas."""
+        usual = get_config()["transform_output"]
+        own: dict[str, Any] = getattr(self, "_sklearn_output_config", {})
+        return bool(own.get("transform", usual) == "pandas")
 
     def _check_features(self, shape: tuple[int, ...], names: tuple[str, ...] | None) -> None:
         """Refuse features that differ from those in `fit`, with scikit-learn's messages."""
@@ -138,8 +175,64 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.string = tags.input_tags.categorical = True
+        tags.target_tags.multi_output = True
         return tags
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         text = str(super().__repr__(N_CHAR_MAX))
         return f"{text} -> {self.method_} ({self.reason_})" if hasattr(self, "reason_") else text
+
+
+class FittingSieve(Sieve):
+    """Base class of the public estimators, which fit on a table and its supervision."""
+
+    n_jobs: int | None
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        supervision: Supervision | None,
+        groups: Any = None,
+        *,
+        names: Any = None,
+    ) -> tuple[Table, Supervision]:
+        """Fit with at most `n_jobs` threads, and return the table and the supervision.
+
+        `names` are the names of the columns, for a table without names.
+        """
+        self._names = names
+        shown = either(None, boolean())("progress", getattr(self, "progress", None))
+        # Underflow to zero is intended here, even if the user has set numpy to raise an error.
+        with (
+            at_most_jobs(jobs()("n_jobs", self.n_jobs)),
+            showing(shown),
+            np.errstate(under="ignore"),
+        ):
+            table, known = self._fit_here(X, y, self._with_groups(X, supervision, groups))
+            warn_of_leaks(table, known, self.ranking_)
+            if y is not None and known.labels is not None:
+                warn_of_marks_in_later_steps(y, getattr(self, "unlabeled", None))
+            return table, known
+
+    def _with_groups(
+        self, X: Any, supervision: Supervision | None, groups: Any
+    ) -> Supervision | None:
+        """Return the supervision with the groups. They are refused if they would be ignored."""
+        joined = with_groups(supervision, groups, X)
+        if getattr(joined, "groups", None) is not None and not self._uses_groups:
+            raise InputError(
+                parameter("groups"),
+                " applies to tests and predictions, but this selection uses neither; leave it out, "
+                "or use ",
+                remedy("n_features_to_select", "auto"),
+                ".",
+            )
+        return joined
+
+    @abstractmethod
+    def _fit_here(
+        self, X: Any, y: Any, supervision: Supervision | None
+    ) -> tuple[Table, Supervision]:
+        """Select features, and return the table and the supervision."""

@@ -5,6 +5,8 @@ The module `containers` does the same for X.
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from numbers import Integral, Real
@@ -27,7 +29,8 @@ from graphsieve._base.parameters import (
     remedy,
     whole_number,
 )
-from graphsieve.table.containers import LARGEST_EXACT_INTEGER, is_date
+from graphsieve.table.categories import is_date
+from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 
 SUM_TOLERANCE = 1e-6  # for the sums of probabilities and for single probabilities above 1
 SMALL_SUM = 2.0**-900  # rows with a smaller sum are scaled before they are summed
@@ -37,20 +40,28 @@ EQUAL_VALUES = 8 * 2.0**-52
 MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is continuous
 # The same limit for integers stored as floats. Integers with missing values are stored in this way.
 MOST_FLOAT_CLASSES = 20
+LARGEST_PLAIN_CODE = 3  # Integers up to this number are codes, even if few are known.
+LARGEST_SMALL_CODE = 10  # Integers up to this number are codes if a third of them are repetitions.
+FEW_SINGLE_SAMPLES = 3  # More classes than this with one sample each raise a warning.
 
 
 NO_PAIRS: Integers = np.empty((0, 2), dtype=np.int64)
 
 
-def read_labels(y: Any, unlabeled: int | None) -> tuple[Integers, NDArray[Any]]:
-    """Return class codes, with −1 for unlabelled samples, and the sorted classes they index."""
+def read_labels(y: Any, unlabeled: int | None, what: str = "y") -> tuple[Integers, NDArray[Any]]:
+    """Return class codes, with −1 for unlabelled samples, and the sorted classes they index.
+
+    Messages call the labels `what`.
+    """
     unlabeled = either(None, whole_number())("unlabeled", unlabeled)
-    values = one_dimensional(y)
+    values = one_dimensional(y, what)
     given, marked = _given_and_marked(values, unlabeled)
     if unlabeled == -1 and marked.any():
         _refuse_if_minus_one_is_a_class(values[given])
     known = given & ~marked
+    _refuse_numbers_and_text(values[known], what)
     classes, codes = _sorted_classes(values[known])
+    _warn_of_names_alike(classes, what)
     labels = np.full(len(values), -1, dtype=np.int64)
     labels[known] = codes
     return labels, classes
@@ -69,6 +80,11 @@ def labeled_samples(y: Any, unlabeled: int | None) -> Booleans:
 
 def marked_samples(y: Any, unlabeled: int | None) -> Booleans:
     """Whether each sample is marked as unlabelled by the number `unlabeled`."""
+    several = several_columns(y)
+    if several is not None:
+        return all_known(read_targets(several)) & ~all_known(
+            read_several(several, "auto", unlabeled)
+        )
     return _given_and_marked(one_dimensional(y), unlabeled)[1]
 
 
@@ -101,11 +117,51 @@ def _refuse_if_minus_one_is_a_class(values: NDArray[Any]) -> None:
         )
 
 
+def _refuse_numbers_and_text(values: NDArray[Any], what: str) -> None:
+    """Refuse a mixture such as 1 and "1", in which one class may have two names."""
+    if values.dtype.kind != "O":
+        return
+    text = next((value for value in values if isinstance(value, str | bytes)), None)
+    number = next((value for value in values if isinstance(value, Real | Decimal | np.bool_)), None)
+    if text is not None and number is not None:
+        raise InputTypeError(
+            parameter(what),
+            f" mixes numbers and text, such as {one_line(as_text(number))} and {quoted(text)}; make "
+            "them all text or all numbers.",
+        )
+
+
+def _warn_of_names_alike(names: NDArray[Any], what: str) -> None:
+    """Warn about names that may be one name in two spellings, such as TRUE and true, or 01 and 1."""
+    seen: dict[str, Any] = {}
+    for name in names.tolist() if names.dtype.kind in "USO" else ():
+        other = seen.setdefault(_spelling(name), name) if isinstance(name, str | bytes) else name
+        if other is not name:
+            labels, several, one = (
+                ("labels", "classes", "class") if what == "y" else ("groups", "groups", "group")
+            )
+            warn(
+                f"{labels} {quoted(other)} and {quoted(name)} are two {several}, but may be one "
+                f"{one} in two spellings; write them alike if they are one."
+            )
+            return
+
+
+def _spelling(name: str | bytes) -> str:
+    """Return a text that is equal for different spellings of a name.
+
+    Case, blanks, the Unicode form and leading zeros do not count.
+    """
+    text = name.decode(errors="replace") if isinstance(name, bytes) else name
+    plain = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return plain.lstrip("0") if plain.isdecimal() else plain
+
+
 def readable_classes(classes: NDArray[Any]) -> NDArray[Any]:
     """Return the classes in a form that models accept.
 
-    Text, booleans and integers are returned as a plain array. A mixture of text and numbers becomes
-    text, unless it contains both 1 and "1". In all other cases the result is 0, 1, ….
+    Text, booleans and integers are returned as a plain array. In all other cases the result is 0,
+    1, ….
     """
     plain = np.array(classes.tolist()) if classes.dtype.kind == "O" else classes
     whole = plain.dtype.kind != "f" or bool((plain == np.floor(plain)).all())
@@ -119,12 +175,58 @@ def readable_classes(classes: NDArray[Any]) -> NDArray[Any]:
     return np.arange(len(classes))
 
 
+def several_columns(y: Any) -> NDArray[Any] | None:
+    """Return y as an array if it has several columns, and else None."""
+    if sp.issparse(y):
+        return np.asarray(y.toarray()) if y.ndim == 2 and y.shape[1] > 1 else None
+    if type(y).__name__ == "Supervision":  # refused by `one_dimensional`
+        return None
+    values = _as_array(y, "y")
+    return values if values.ndim == 2 and values.shape[1] > 1 else None
+
+
+def read_several(values: NDArray[Any], target_type: str, unlabeled: int | None) -> Floats:
+    """Return several targets, given several columns of quantities or of classes 0 and 1.
+
+    Among classes, the number `unlabeled` marks an unknown value.
+    """
+    targets = read_targets(values)
+    marked = targets == unlabeled
+    odd = np.argwhere(~(np.isnan(targets) | (targets == 0) | (targets == 1) | marked))
+    if target_type == "classes" and len(odd):
+        raise InputError(
+            parameter("y"),
+            f" is {targets[tuple(odd[0])]:g} at ",
+            numbered("row", odd[0][0]),
+            ", ",
+            numbered("column", odd[0][1]),
+            "; several columns of classes must hold 0 and 1; ",
+            phrase("pass"),
+            " ",
+            remedy("target_type", "continuous"),
+            " for several quantities.",
+        )
+    if target_type != "continuous" and not len(odd):
+        targets[marked] = np.nan
+    return targets
+
+
+def all_known(values: Floats) -> Booleans:
+    """Whether all values of each sample are known, given one or several targets."""
+    missing = np.isnan(values)
+    return np.asarray(~missing if values.ndim == 1 else ~missing.any(axis=1))
+
+
 def read_targets(y: Any) -> Floats:
-    """Return a continuous target, with NaN for unknown values."""
+    """Return one or several continuous targets, with NaN for unknown values."""
+    several = several_columns(y)
+    if several is not None:
+        return np.stack([read_targets(column) for column in several.T], axis=1)
     values = one_dimensional(y)
     if values.dtype.kind in "US":
         raise InputTypeError(
-            "a continuous target must be numeric, got text; use from_labels for classes."
+            "a continuous target must be numeric, got text; convert it by astype(float), or use "
+            "from_labels for classes."
         )
     if values.dtype.kind == "O":
         values = np.array(
@@ -168,16 +270,18 @@ def _joined_by_rounding(targets: Floats) -> Floats:
 def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
     """Whether y is treated as classes rather than as a continuous target.
 
-    This depends on the type and the number of different values.
+    `Supervision.from_y` states the rule.
     """
     known = values[~_missing(values)]
+    most = MOST_INTEGER_CLASSES
     if values.dtype.kind == "O" and all(_is_number(value) for value in known):
         if len(known) and all(isinstance(value, Integral) for value in known):
-            return _few_integers(set(known), unlabeled)
+            return _are_codes(Counter(known.tolist()), most, unlabeled)
         known = np.array([_number(value, parameter("y")) for value in known], dtype=np.float64)
     if known.dtype.kind not in "iuf":
         return True
     if known.dtype.kind == "f":
+        most = MOST_FLOAT_CLASSES
         with np.errstate(over="ignore"):
             known = known.astype(np.float64)  # float16 cannot represent 2**53.
         if (
@@ -186,25 +290,129 @@ def looks_like_classes(values: NDArray[Any], unlabeled: int | None) -> bool:
             or np.abs(known).max() > LARGEST_EXACT_INTEGER
         ):
             return False  # Beyond 2**53 every float is an integer, so being one means nothing.
-        return len(np.unique(known)) <= MOST_FLOAT_CLASSES and known.min() >= -1
-    return _few_integers(set(np.unique(known).tolist()), unlabeled)
+    different, counts = np.unique(known, return_counts=True)
+    return _are_codes(dict(zip(different.tolist(), counts.tolist(), strict=True)), most, unlabeled)
+
+
+def _are_codes(counts: dict[Any, int], most: int, unlabeled: int | None) -> bool:
+    """Whether integers, with the number of samples of each, are codes of classes."""
+    marked = unlabeled is not None and counts.pop(unlabeled, 0) > 0
+    if min(counts, default=0) < -1:
+        return False  # Class codes are not below −1, unlike temperatures or ratings.
+    if marked:
+        _check_marked_codes(counts, unlabeled)
+        return True  # A continuous target has no mark of unlabelled samples.
+    largest, fewest = max(counts, default=0), min(counts.values(), default=0)
+    return (
+        largest <= LARGEST_PLAIN_CODE
+        or (largest <= LARGEST_SMALL_CODE and 3 * len(counts) <= 2 * sum(counts.values()))
+        or (len(counts) <= most and fewest >= 2)
+    )
+
+
+def _check_marked_codes(counts: dict[Any, int], unlabeled: int | None) -> None:
+    """Refuse too many different integers beside the mark, and warn if none repeats."""
+    if len(counts) > MOST_INTEGER_CLASSES:
+        raise InputError(
+            parameter("y"),
+            f" holds {len(counts)} different integers beside {unlabeled}, which "
+            "may be classes or a continuous target; use ",
+            remedy("target_type", "classes"),
+            " or ",
+            remedy("target_type", "continuous"),
+            ".",
+        )
+    if len(counts) > FEW_SINGLE_SAMPLES and max(counts.values()) == 1:
+        warn(
+            parameter("y"),
+            f" was read as {len(counts)} classes with one sample each; for a quantity, replace "
+            f"{unlabeled} by NaN and use ",
+            remedy("target_type", "continuous"),
+            ".",
+        )
 
 
 def read_probabilities(label_proba: Any, *, normalize: bool) -> Floats:
-    """Return class probabilities. Every row sums to one."""
+    """Return class probabilities. Every row sums to one, or is NaN for an unlabelled sample."""
     proba = _two_dimensional_floats(label_proba)
     if proba.shape[1] < 2:
         raise InputError(
             parameter("label_proba"),
             f" needs a column for each of at least 2 classes, got shape {proba.shape}.",
         )
+    unknown = np.isnan(_by_row(np.minimum, proba))
+    if unknown.any():
+        _refuse_partly_unknown(proba, unknown)
+        proba[unknown] = 1 / proba.shape[1]
     totals = _checked_totals(proba, normalize)
     if totals.min() < SMALL_SUM or totals.max() > 1 / SMALL_SUM:
         # Scaling by powers of two is exact and prevents overflow and underflow of the sums.
         proba = np.ldexp(proba, -np.frexp(proba.max(axis=1, keepdims=True))[1])
         totals = _by_row(np.add, proba)
     proba /= totals[:, None]
+    proba[unknown] = np.nan
     return proba
+
+
+def _refuse_partly_unknown(proba: Floats, unknown: Booleans) -> None:
+    """Refuse rows with some NaN, given the rows that contain any."""
+    partly = np.flatnonzero(unknown & ~np.isnan(proba).all(axis=1))
+    if len(partly):
+        row = int(partly[0])
+        raise InputError(
+            parameter("label_proba"),
+            " is NaN at ",
+            numbered("row", row),
+            ", ",
+            numbered("column", int(np.isnan(proba[row]).argmax())),
+            ", but not in the whole row; give all probabilities of a sample, or none of them if it "
+            "is unlabelled.",
+        )
+
+
+def spread_confidence(confidence: Any, codes: Integers, n_classes: int) -> Floats:
+    """Return class probabilities: the confidence for the label, the rest divided among the others.
+
+    The probabilities of unlabelled samples, which have the code −1, are NaN.
+    """
+    labeled = np.flatnonzero(codes >= 0)
+    if n_classes < 2:
+        raise InputError(
+            parameter("confidence"),
+            f" needs labels of at least 2 classes, got {n_classes}; leave it out.",
+        )
+    shares = _confidence_of_each(confidence, len(codes))
+    # A share of 1/n_classes may be rounded downwards.
+    odd = labeled[~((shares[labeled] >= 1 / n_classes - 1e-9) & (shares[labeled] <= 1))]
+    if len(odd):
+        raise InputError(
+            parameter("confidence"),
+            f" is {shares[odd[0]]:g} at ",
+            numbered("row", odd[0]),
+            f"; expected a probability from 1/{n_classes} (all {n_classes} classes are equally "
+            "probable) to 1.",
+        )
+    proba = np.full((len(codes), n_classes), np.nan)
+    proba[labeled] = ((1 - shares[labeled]) / (n_classes - 1))[:, None]
+    proba[labeled, codes[labeled]] = shares[labeled]
+    return proba
+
+
+def _confidence_of_each(confidence: Any, n_samples: int) -> Floats:
+    """Return the confidence of each sample, given one number or one for each sample."""
+    values = _as_array(confidence, "confidence")
+    if values.ndim == 0:
+        values = np.repeat(values, n_samples)
+    if values.shape != (n_samples,):
+        raise InputError(
+            parameter("confidence"),
+            f" has shape {values.shape}; expected one number, or one for each of the {n_samples} ",
+            phrase("samples"),
+            ".",
+        )
+    if values.dtype.kind not in "biufO":
+        raise InputTypeError(parameter("confidence"), f" must be numeric, got {values.dtype}.")
+    return np.array([_number(value, parameter("confidence")) for value in values])
 
 
 def _by_row(reduction: np.ufunc, values: Floats) -> Floats:
@@ -220,59 +428,62 @@ def _by_row(reduction: np.ufunc, values: Floats) -> Floats:
     return total
 
 
-def one_dimensional(y: Any) -> NDArray[Any]:
-    """Return y as a 1-D array, and refuse types that are neither labels nor targets."""
+def one_dimensional(y: Any, what: str = "y") -> NDArray[Any]:
+    """Return y as a 1-D array, and refuse types that are neither labels nor targets.
+
+    Messages call it `what`.
+    """
     if sp.issparse(y):
         raise InputTypeError(
-            parameter("y"), " is sparse; pass a dense array of shape (n_samples,)."
+            parameter(what), " is sparse; pass a dense array of shape (n_samples,)."
         )
     # The class is compared by name, because its module imports this one.
     if type(y).__name__ == "Supervision":
         raise InputTypeError(
-            parameter("y"),
+            parameter(what),
             " is a Supervision; pass the labels or targets themselves, or pass it to a sieve as ",
             keyword("supervision"),
             ".",
         )
-    values = _as_array(y, "y")
+    values = _as_array(y, what)
     if values.ndim == 0:
         raise InputTypeError(
-            parameter("y"),
+            parameter(what),
             f" is a {type(y).__name__}; expected one value per sample, shape (n_samples,).",
         )
     if values.ndim == 2 and values.shape[1] == 1:
         warn(
-            parameter("y"),
-            f" has shape {values.shape}; a column-vector y was passed when a 1d array was "
-            "expected. Please change the shape of y to (n_samples,), for example using ravel().",
+            parameter(what),
+            f" has shape {values.shape}; a column-vector {what} was passed when a 1d array was "
+            f"expected. Please change the shape of {what} to (n_samples,), for example using ravel().",
             category=DataConversionWarning,
         )
         values = values.ravel()
     if values.ndim != 1:
         raise InputError(
-            parameter("y"),
+            parameter(what),
             f" has shape {values.shape}; expected one value per sample, shape (n_samples,).",
         )
-    _check_kind_of_y(values)
+    _check_kind_of_y(values, what)
     return values
 
 
-def _check_kind_of_y(values: NDArray[Any]) -> None:
+def _check_kind_of_y(values: NDArray[Any], what: str) -> None:
     known = values[~_missing(values)] if values.dtype.kind == "O" else values[:0]
     if values.dtype.kind in "Mm" or any(is_date(value) for value in known):
         raise InputError(
-            parameter("y"), " holds dates; convert them to numbers or classes explicitly."
+            parameter(what), " holds dates; convert them to numbers or classes explicitly."
         )
     if values.dtype.kind == "c" or any(
         isinstance(value, complex | np.complexfloating) for value in known
     ):
         raise InputError(
-            parameter("y"),
+            parameter(what),
             " holds complex numbers; expected classes or real values. Complex data not supported.",
         )
     if values.dtype.kind == "V":
         raise InputTypeError(
-            parameter("y"), " holds structured records; expected one value per sample."
+            parameter(what), " holds structured records; expected one value per sample."
         )
 
 
@@ -291,7 +502,9 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except Exception as error:
-        raise InputError(
+        # A tensor on a graphics card raises a TypeError, and its message has the remedy.
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(
             parameter(name),
             f" could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).",
         ) from error
@@ -396,29 +609,13 @@ def _number(value: Any, name: str) -> float:
     if _is_missing(value):
         return float("nan")
     if isinstance(value, str | bytes):
-        raise InputTypeError(name, f" must be numeric, got {quoted(value)}.")
+        raise InputTypeError(name, f" must be numeric, got {quoted(value)}; convert text by float.")
     try:
         return float(value)
     except (TypeError, ValueError) as error:
         raise InputTypeError(name, f" must be numeric, got {quoted(value)}.") from error
     except OverflowError:
         return float("inf")
-
-
-def _few_integers(values: set[int], unlabeled: int | None) -> bool:
-    if min(values, default=0) < -1:
-        return False  # Class codes are not below −1, unlike temperatures or ratings.
-    if len(values) > MOST_INTEGER_CLASSES and unlabeled is not None and unlabeled in values:
-        raise InputError(
-            parameter("y"),
-            f" holds {len(values)} different integers including {unlabeled}, which "
-            "may be classes or a continuous target; use ",
-            remedy("target_type", "classes"),
-            " or ",
-            remedy("target_type", "continuous"),
-            ".",
-        )
-    return len(values) <= MOST_INTEGER_CLASSES
 
 
 def _two_dimensional_floats(label_proba: Any) -> Floats:
@@ -458,7 +655,7 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
             numbered("row", row),
             ", ",
             numbered("column", column),
-            "; probabilities must be between 0 and 1.",
+            "; probabilities must be between 0 and 1; convert logits by softmax.",
         )
     with np.errstate(over="ignore"):
         totals = _by_row(np.add, proba)
@@ -468,7 +665,7 @@ def _checked_totals(proba: Floats, normalize: bool) -> Floats:
             numbered("row", empty[0]),
             " of ",
             parameter("label_proba"),
-            " is all zero; write 1/n_classes everywhere if the class is unknown.",
+            " is all zero; write NaN everywhere if the class is unknown.",
         )
     off = np.flatnonzero(np.abs(totals - 1) > SUM_TOLERANCE)
     if len(off) and not normalize:

@@ -1,5 +1,5 @@
 """Supervision of the samples: labels, targets, class probabilities, must-link and cannot-link
-pairs.
+pairs, and groups of samples that are not independent.
 
 A `Supervision` is checked once, when it is created. Its length is the number of samples, so
 scikit-learn slices it together with X in cross-validation. A plain list of index pairs would not be
@@ -11,27 +11,41 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from graphsieve._base.array_types import Floats, Integers
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.messages import parameter, phrase
-from graphsieve._base.parameters import as_text, boolean, choice, one_line, quoted
+from graphsieve._base.parameters import (
+    as_text,
+    boolean,
+    choice,
+    either,
+    one_line,
+    quoted,
+    whole_number,
+)
 from graphsieve.supervision.consistency import check_consistency
+from graphsieve.supervision.groups import Units, pairs_of_units, read_groups
 from graphsieve.supervision.parsing import (
     NO_PAIRS,
+    all_known,
     distinct_pairs,
     looks_like_classes,
     one_dimensional,
     read_labels,
     read_pairs,
     read_probabilities,
+    read_several,
     read_targets,
+    several_columns,
+    spread_confidence,
 )
+from graphsieve.table.containers import refuse_other_index
 
 CLASSES_SHOWN = 5  # classes named in a message
 MOST_SAMPLES = 2**48  # exceeds any memory, but numpy accepts it as the size of an array
@@ -43,9 +57,10 @@ Kind = Literal["labels", "targets", "probabilities", "pairs"]
 
 @dataclass(frozen=True, eq=False)
 class Supervision:
-    """Labels, targets, class probabilities and pairs of the samples.
+    """Labels, targets, class probabilities, pairs and groups of the samples.
 
-    Create one with `from_labels`, `from_targets`, `from_y`, `from_probabilities` or `from_pairs`.
+    Create one with `from_labels`, `from_targets`, `from_y`, `from_probabilities`, `from_pairs` or
+    `from_groups`.
     The operator ``|`` joins two of them. Indexing by rows returns the supervision of these rows.
     Pairs within these rows are kept and renumbered.
 
@@ -57,12 +72,14 @@ class Supervision:
         Class codes, which index `classes`, with −1 for unlabelled samples.
     classes : array or None
         The class names. The classes of labels are sorted, those of probabilities keep their order.
-    targets : array of float or None
-        Continuous target, with NaN for unknown values.
+    targets : array of float of shape (n_samples,) or (n_samples, n_targets), or None
+        One continuous target or several, with NaN for unknown values.
     probabilities : array of float of shape (n_samples, n_classes) or None
-        Class probabilities. Every row sums to one.
+        Class probabilities. Every row sums to one, or is NaN for an unlabelled sample.
     must_link, cannot_link : array of int of shape (n_pairs, 2)
         Distinct pairs of sample indices, with the lower index first.
+    groups : array of int or None
+        A number for each sample, the same for all samples that are not independent.
 
     Examples
     --------
@@ -80,6 +97,7 @@ class Supervision:
     probabilities: Floats | None = None
     must_link: Integers = field(default_factory=lambda: NO_PAIRS)
     cannot_link: Integers = field(default_factory=lambda: NO_PAIRS)
+    groups: Integers | None = None
 
     def __post_init__(self) -> None:
         for values in (
@@ -88,6 +106,7 @@ class Supervision:
             self.probabilities,
             self.must_link,
             self.cannot_link,
+            self.groups,
         ):
             if values is not None:
                 # The arrays were checked, so they must not change afterwards.
@@ -108,7 +127,13 @@ class Supervision:
         return cls(_checked_size(n_samples))
 
     @classmethod
-    def from_labels(cls, y: ArrayLike, *, unlabeled: int | None = -1) -> Supervision:
+    def from_labels(
+        cls,
+        y: ArrayLike,
+        *,
+        unlabeled: int | None = -1,
+        confidence: float | ArrayLike | None = None,
+    ) -> Supervision:
         """Create supervision from class labels.
 
         Parameters
@@ -118,15 +143,30 @@ class Supervision:
             samples.
         unlabeled : int or None
             The number that marks an unlabelled sample, or None if every number is a class.
+        confidence : float or array of shape (n_samples,), optional
+            The probability c that a label is correct, from 1/K (no information) to 1, for K
+            classes. The result then contains class probabilities instead of labels: c for the class
+            of the label, and (1 − c)/(K − 1) for each of the others (Doquire, Verleysen 2012).
+            The confidence of unlabelled samples is not used.
+
+        Examples
+        --------
+        >>> Supervision.from_labels(["a", "b", None], confidence=0.75).probabilities
+        array([[0.75, 0.25],
+               [0.25, 0.75],
+               [ nan,  nan]])
         """
         labels, classes = read_labels(y, unlabeled)
-        return cls(len(labels), labels=labels, classes=classes)
+        if confidence is None:
+            return cls(len(labels), labels=labels, classes=classes)
+        proba = spread_confidence(confidence, labels, len(classes))
+        return cls(len(labels), probabilities=proba, classes=classes)
 
     @classmethod
     def from_targets(cls, y: ArrayLike) -> Supervision:
-        """Create supervision from a continuous target. NaN, None and NA mark unknown values.
+        """Create supervision from a continuous target, or from several in the columns of `y`.
 
-        Values that differ only by rounding become equal, such as 0.1 + 0.2 and 0.3.
+        NaN, None and NA mark unknown values. Values that differ only by rounding become equal, such as 0.1 + 0.2 and 0.3.
         """
         targets = read_targets(y)
         return cls(len(targets), targets=targets)
@@ -137,12 +177,38 @@ class Supervision:
     ) -> Supervision:
         """Create supervision from labels or a continuous target.
 
+        If `y` has several columns, which may be sparse, they are several targets. Columns of 0 and
+        1 are as many problems of two classes, and are treated as targets, too. In these, the number
+        `unlabeled` marks an unknown value. With ``target_type="classes"``, other numbers are
+        refused.
+
         With ``target_type="auto"``, the type and the values of `y` decide. Text, booleans and
-        categories are classes. Integers with at most 100 different values are classes, and so are
-        integers stored as floats with at most 20, unless some are below −1. All other numbers are a
-        continuous target.
+        categories are classes. Whole numbers are classes if none is below −1 and, not counting
+        `unlabeled` and missing values, one of these holds:
+
+        - `y` contains the number `unlabeled`, because a continuous target has no such mark. More
+          than 100 different numbers beside it are refused. A warning is raised if more than 3 are
+          different and none occurs twice.
+        - All are at most 3.
+        - All are at most 10, and at most two thirds of the known values are different.
+        - At most 100 are different (20 if they are stored as floats), and each occurs at least
+          twice.
+
+        All other numbers are a continuous target.
+
+        Examples
+        --------
+        >>> Supervision.from_y([151, 75, 141, 206, 135, None])
+        Supervision(6 samples: 5 targets)
+        >>> Supervision.from_y([11, 11, 12, 12, None])
+        Supervision(5 samples: 4 labels in 2 classes)
         """
         kind = choice(("auto", "classes", "continuous"))("target_type", target_type)
+        unlabeled = either(None, whole_number())("unlabeled", unlabeled)
+        several = several_columns(y)
+        if several is not None:
+            targets = read_several(several, kind, unlabeled)
+            return cls(len(targets), targets=targets)
         values = one_dimensional(y)
         if kind == "auto":
             categories = str(getattr(y, "dtype", "")) == "category"
@@ -164,7 +230,7 @@ class Supervision:
         Parameters
         ----------
         label_proba : array of shape (n_samples, n_classes)
-            Probabilities. Every row sums to one.
+            Probabilities. Every row sums to one. A row of NaN is an unlabelled sample.
         classes : array of shape (n_classes,), optional
             Class names of the columns. They are needed to join the probabilities with labels other
             than 0, 1, …. The default is the column names of a data frame.
@@ -224,6 +290,24 @@ class Supervision:
         pairs._check()
         return pairs
 
+    @classmethod
+    def from_groups(cls, groups: ArrayLike) -> Supervision:
+        """Create supervision from groups of samples that are not independent.
+
+        Parameters
+        ----------
+        groups : array of shape (n_samples,)
+            Labels of any type, such as the subject of each measurement. The samples of a group stay
+            together in every split, and count once in tests.
+
+        Examples
+        --------
+        >>> Supervision.from_labels([0, 0, 1]) | Supervision.from_groups(["ann", "ann", "bob"])
+        Supervision(3 samples: 3 labels in 2 classes, 2 groups)
+        """
+        codes = read_groups(groups)
+        return cls(len(codes), groups=codes)
+
     @property
     def shape(self) -> tuple[int]:
         return (self.n_samples,)
@@ -237,7 +321,7 @@ class Supervision:
         present: list[tuple[Kind, bool]] = [
             ("labels", self.labels is not None and bool((self.labels >= 0).any())),
             ("targets", self.targets is not None and not bool(np.isnan(self.targets).all())),
-            ("probabilities", self.probabilities is not None),
+            ("probabilities", bool(self._has_probabilities.any())),
             ("pairs", bool(len(self.must_link) or len(self.cannot_link))),
         ]
         return tuple(kind for kind, there in present if there)
@@ -251,15 +335,38 @@ class Supervision:
         unknown.flags.writeable = False
         return unknown
 
+    @property
+    def _has_probabilities(self) -> Booleans:
+        if self.probabilities is None:
+            return np.zeros(self.n_samples, dtype=bool)
+        return ~np.isnan(self.probabilities[:, 0])
+
+    @property
+    def n_targets(self) -> int:
+        """Number of targets."""
+        if self.targets is None:
+            return 0
+        return 1 if self.targets.ndim == 1 else self.targets.shape[1]
+
+    def each_target(self) -> list[Supervision]:
+        """Return the supervision with one target at a time."""
+        if self.targets is None or self.targets.ndim == 1:
+            return [self]
+        return [replace(self, targets=target.copy()) for target in self.targets.T]
+
+    @cached_property
+    def labeled(self) -> Booleans:
+        """Whether each sample has a known label, all targets or class probabilities."""
+        known = (self.codes >= 0) | self._has_probabilities
+        if self.targets is not None:
+            known |= all_known(self.targets)
+        known.flags.writeable = False
+        return known
+
     @cached_property
     def n_labeled(self) -> int:
-        """Number of samples with a known label or target."""
-        known = np.zeros(self.n_samples, dtype=bool)
-        if self.labels is not None:
-            known |= self.labels >= 0
-        if self.targets is not None:
-            known |= ~np.isnan(self.targets)
-        return int(known.sum())
+        """Number of samples with a known label, a target or class probabilities."""
+        return int(self.labeled.sum())
 
     @cached_property
     def n_known_classes(self) -> int:
@@ -270,6 +377,40 @@ class Supervision:
             else int(np.count_nonzero(np.bincount(self.labels[self.labels >= 0])))
         )
 
+    @cached_property
+    def n_independent(self) -> int:
+        """Number of independent samples: the number of groups, if there are any."""
+        return self.n_samples if self.groups is None else len(np.unique(self.groups))
+
+    def units(self, rows: Integers | None = None) -> Units:
+        """Return the samples in `rows` (all by default), of which those of a group count once.
+
+        Samples of one group with different labels stay apart.
+        """
+        every = np.arange(self.n_samples)
+        return Units.of(every if rows is None else rows, self.groups, self.codes)
+
+    def groups_only(self) -> Supervision:
+        """Return the groups without labels, targets, probabilities and pairs."""
+        return Supervision(self.n_samples, groups=self.groups)
+
+    def of_units(self, units: Units) -> Supervision:
+        """Return the supervision of units: mean targets, mean probabilities, and pairs of units.
+
+        The units must contain all samples.
+        """
+        if units.owner is None:
+            return self
+        return Supervision(
+            units.n,
+            labels=None if self.labels is None else self.labels[units.first],
+            classes=self.classes,
+            targets=_known_means(self.targets, units),
+            probabilities=_known_means(self.probabilities, units),
+            must_link=pairs_of_units(self.must_link, units.owner),
+            cannot_link=pairs_of_units(self.cannot_link, units.owner),
+        )
+
     def __or__(self, other: object) -> Supervision:
         if not isinstance(other, Supervision):
             return NotImplemented
@@ -278,7 +419,7 @@ class Supervision:
                 f"cannot join supervision of {self.n_samples} samples with supervision of "
                 f"{other.n_samples}."
             )
-        for kind in ("labels", "targets", "probabilities"):
+        for kind in ("labels", "targets", "probabilities", "groups"):
             if getattr(self, kind) is not None and getattr(other, kind) is not None:
                 raise InputError(f"both sides of | have {kind}; keep one of them.")
         labels, names = _joined_classes(self, other)
@@ -292,6 +433,7 @@ class Supervision:
             else other.probabilities,
             must_link=distinct_pairs(np.concatenate([self.must_link, other.must_link])),
             cannot_link=distinct_pairs(np.concatenate([self.cannot_link, other.cannot_link])),
+            groups=self.groups if self.groups is not None else other.groups,
         )
         joined._check()
         joined._warn_of_disagreement()
@@ -325,6 +467,7 @@ class Supervision:
             probabilities=sliced(self.probabilities),
             must_link=_renumbered(self.must_link, rows, self.n_samples),
             cannot_link=_renumbered(self.cannot_link, rows, self.n_samples),
+            groups=sliced(self.groups),
         )
 
     def __repr__(self) -> str:
@@ -334,15 +477,24 @@ class Supervision:
                 f"{int((self.labels >= 0).sum())} labels in {self.n_known_classes} classes"
             )
         if self.targets is not None:
-            parts.append(f"{int((~np.isnan(self.targets)).sum())} targets")
+            several = f" of {self.n_targets} targets" if self.n_targets > 1 else ""
+            n_known = int((~np.isnan(self.targets)).sum())
+            parts.append(f"{n_known} values{several}" if several else f"{n_known} targets")
         if self.probabilities is not None:
-            parts.append(f"probabilities of {self.probabilities.shape[1]} classes")
+            n_known = int(self._has_probabilities.sum())
+            for_some = "" if n_known == self.n_samples else f" for {n_known} samples"
+            parts.append(f"probabilities of {self.probabilities.shape[1]} classes{for_some}")
         if "pairs" in self.kinds:
             parts += [f"{len(self.must_link)} must-link", f"{len(self.cannot_link)} cannot-link"]
+        if self.groups is not None:
+            parts.append(f"{self.n_independent} groups")
         return f"Supervision({self.n_samples} samples: {', '.join(parts) or 'none'})"
 
-    def label_probabilities(self) -> Floats:
-        """Return the probabilities, with probability 1 for the class of each known label."""
+    def label_probabilities(self) -> tuple[Integers, Floats]:
+        """Return the samples with class probabilities or labels, and their probabilities.
+
+        The class of a known label has the probability 1.
+        """
         if self.probabilities is None:
             raise InputError("there are no class probabilities.")
         proba = self.probabilities.copy()
@@ -350,12 +502,13 @@ class Supervision:
             known = np.flatnonzero(self.labels >= 0)
             proba[known] = 0.0
             proba[known, self.labels[known]] = 1.0
-        return proba
+        rows = np.flatnonzero(~np.isnan(proba[:, 0]))
+        return rows, proba if len(rows) == len(proba) else proba[rows]
 
     def _warn_of_disagreement(self) -> None:
         if self.probabilities is None or self.labels is None:
             return
-        known = np.flatnonzero(self.labels >= 0)
+        known = np.flatnonzero((self.labels >= 0) & self._has_probabilities)
         against = int((self.probabilities[known].argmax(axis=1) != self.labels[known]).sum())
         if against:
             warn(
@@ -366,6 +519,37 @@ class Supervision:
     def _check(self) -> None:
         names = np.empty(0) if self.classes is None else self.classes
         check_consistency(self.codes, names, self.must_link, self.cannot_link)
+
+
+def with_groups(supervision: Supervision | None, groups: Any, X: Any) -> Supervision | None:
+    """Return the supervision joined with groups, if there are any.
+
+    Pandas groups with another index than X are refused.
+    """
+    refuse_other_index(X, groups, "groups")
+    # Other objects are refused where the supervision is read.
+    if groups is None or not isinstance(supervision, Supervision | None):
+        return supervision
+    of_groups = Supervision.from_groups(groups)
+    return of_groups if supervision is None else supervision | of_groups
+
+
+@overload
+def _known_means(values: None, units: Units) -> None: ...
+@overload
+def _known_means(values: Floats, units: Units) -> Floats: ...
+def _known_means(values: Floats | None, units: Units) -> Floats | None:
+    """Return the mean of the known values of each unit, or NaN if none is known."""
+    if values is None:
+        return None
+    if values.ndim == 2:
+        return np.stack([_known_means(column, units) for column in values.T], axis=1)
+    known = np.flatnonzero(~np.isnan(values))
+    assert units.owner is not None
+    part = Units.of(known, units.owner, np.zeros(len(values), dtype=np.int64))
+    found = np.full(units.n, np.nan)
+    found[units.owner[part.representatives]] = part.means(values[known])
+    return found
 
 
 def _checked_size(n_samples: Any) -> int:

@@ -9,6 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsieve._base.optional import needed
+from graphsieve.table.categories import (
+    Category,
+    category_of_codes,
+    is_missing,
+    refuse_numbers_as_text,
+)
+
 EXACT_DIGITS = 15  # A decimal with so many digits is the shortest one for its float64.
 _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
@@ -34,6 +42,13 @@ def why_no_numbers(field: Any, pa: Any) -> str | None:
     return "lists or records" if types.is_nested(kind) else f"values of type {kind}"
 
 
+def is_category(kind: Any, pa: Any) -> bool:
+    """Whether an Arrow type is a dictionary of text, numbers or booleans."""
+    return bool(pa.types.is_dictionary(kind)) and (
+        is_text(kind.value_type, pa) or is_plain(kind.value_type, pa)
+    )
+
+
 def is_text(kind: Any, pa: Any) -> bool:
     """Whether an Arrow type is a text type."""
     views = (pa.string_view(),) if hasattr(pa, "string_view") else ()
@@ -51,6 +66,47 @@ def is_plain(kind: Any, pa: Any) -> bool:
     )
 
 
+def may_be_category(kind: Any, pa: Any) -> bool:
+    """Whether an Arrow type is a dictionary, text or binary type."""
+    return bool(pa.types.is_dictionary(kind) or is_text_or_binary(kind, pa))
+
+
+def is_text_or_binary(kind: Any, pa: Any) -> bool:
+    """Whether an Arrow type is a text or binary type."""
+    types = pa.types
+    return bool(is_text(kind, pa) or types.is_binary(kind) or types.is_large_binary(kind))
+
+
+def encoded(column: Any, pa: Any) -> tuple[list[Any], NDArray[Any], bool]:
+    """Return the levels of a column, the position of each value among them, and the order.
+
+    The position of a missing value is −1. The last result is whether the levels have an order.
+    """
+    ordered = bool(pa.types.is_dictionary(column.type) and column.type.ordered)
+    if isinstance(column, pa.ChunkedArray):
+        column = (column.unify_dictionaries() if ordered else column).combine_chunks()
+    if not ordered:
+        if pa.types.is_dictionary(column.type):  # It may contain a level twice.
+            column = column.cast(column.type.value_type)
+        column = column.dictionary_encode()
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+    levels = column.dictionary.to_pylist()
+    codes = np.array(column.indices.cast(pa.int64()).fill_null(-1))
+    codes[np.isin(codes, [at for at, level in enumerate(levels) if is_missing(level)])] = -1
+    return levels, codes, ordered
+
+
+def category_in(column: Any, where: str, pa: Any, *, asked: bool) -> Category | None:
+    """Return the category of a column, or None if it holds numbers and is not `asked` for."""
+    if not (asked or may_be_category(column.type, pa)):
+        return None
+    levels, codes, ordered = encoded(column, pa)
+    if not asked and is_text_or_binary(column.type, pa):
+        refuse_numbers_as_text(levels, where)
+    return category_of_codes(codes, ordered, levels)
+
+
 def numbers(column: Any, pa: Any) -> NDArray[Any]:
     """Return the column as an array of floats, with NaN for missing values.
 
@@ -62,6 +118,21 @@ def numbers(column: Any, pa: Any) -> NDArray[Any]:
     elif not pa.types.is_floating(column.type):
         column = column.cast(pa.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def is_long(kind: Any, pa: Any) -> bool:
+    """Whether an Arrow type may hold numbers that float64 rounds."""
+    types = pa.types
+    return bool(types.is_decimal(kind) or (types.is_integer(kind) and kind.bit_width == 64))
+
+
+def has_rounded_values(column: Any, largest: int, pa: Any) -> bool:
+    """Whether a column of a long type holds decimals that float64 rounds, or larger integers."""
+    if pa.types.is_decimal(column.type):
+        return has_rounded_decimals(column, pa)
+    compute = needed("pyarrow.compute", "pyarrow has no compute functions; install it again.")
+    ends = compute.min_max(column).as_py()
+    return ends["max"] is not None and max(ends["max"], -ends["min"]) > largest
 
 
 def has_rounded_decimals(column: Any, pa: Any) -> bool:

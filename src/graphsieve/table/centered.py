@@ -29,6 +29,7 @@ PART_ELEMENTS = 2**20  # values of a dense part
 FEW_ENTRIES = 24
 MOST_COMPARED = 2**11  # columns with which all others are compared
 SEED = 20110
+SPANNED = 1e-9  # relative size of a direction below which it is rounding error
 # Smallest exponent of the factor of a column. The fourth power of 2**-250 does not underflow, and
 # a column this small is negligible in any case.
 SMALLEST = -250
@@ -49,7 +50,7 @@ class ColumnSpace:
 
     Attributes
     ----------
-    squares : array of shape (n_features,)
+    squares : array of shape (n_columns,)
         Squared norm of every column, which is zero for a constant column.
     sketched : bool
         Whether inner products are estimates.
@@ -58,7 +59,8 @@ class ColumnSpace:
     def __init__(
         self, table: Table, *, most_elements: int = MOST_ELEMENTS, most_rows: int = MOST_ROWS
     ) -> None:
-        self.n_features = table.n_features
+        self.n_columns, self.features = table.n_columns, table.features
+        self.n_samples = table.n_samples
         self._sums = _number_of_sums(table, most_elements, most_rows)
         self.sketched = self._sums is not None
         self._signs = _signs(table.n_samples, self._sums) if self._sums is not None else None
@@ -67,7 +69,7 @@ class ColumnSpace:
         if table.is_sparse and self._sums is None:
             self._columns, self._means = _sparse_columns(table)
         else:
-            self._columns = np.empty((self.n_rows, table.n_features))
+            self._columns = np.empty((self.n_rows, table.n_columns))
             centered = partial(_centered_and_added, top=table.top_exponent, signs=self._signs)
             for part, values in table.evaluations(centered):
                 self._columns[:, part] = values
@@ -95,11 +97,29 @@ class ColumnSpace:
             (self._columns.T @ vectors.T).T - vectors.sum(axis=-1)[..., None] * self._means
         )
 
-    def column(self, position: int) -> Floats:
-        """Return the column at a position."""
+    @property
+    def n_features(self) -> int:
+        """The number of features. Some may have several columns."""
+        return self.n_columns if self.features is None else len(self.features)
+
+    @property
+    def variances(self) -> Floats:
+        """Sum of the squared norms of the columns of each feature."""
+        return self.squares if self.features is None else self.features.sums(self.squares)
+
+    def columns_of(self, feature: int) -> Integers:
+        """Return the positions of the columns of a feature."""
+        return np.array([feature]) if self.features is None else self.features.columns(feature)
+
+    def of_columns(self, values: Any) -> Any:
+        """Return values of features as values of their columns."""
+        return values if self.features is None else values[self.features.owner]
+
+    def columns(self, positions: Integers) -> Floats:
+        """Return some columns as a dense array."""
         if self._means is None:
-            return np.array(self._columns[:, position])
-        return np.asarray(self._columns[:, [position]].toarray()[:, 0] - self._means[position])
+            return np.array(self._columns[:, positions])
+        return np.asarray(self._columns[:, positions].toarray() - self._means[positions])
 
     def products(self, positions: Integers) -> Floats:
         """Return the inner products of some columns (rows of the result) with every column."""
@@ -111,16 +131,30 @@ class ColumnSpace:
             - self.n_rows * np.outer(self._means[positions], self._means)
         )
 
-    def parts(self, *, first: int = 0) -> Iterator[tuple[slice, Floats]]:
-        """Iterate over the columns from `first` on as dense arrays of a few columns each.
+    def parts(self) -> Iterator[tuple[slice, Floats]]:
+        """Iterate over the columns as dense arrays of a few columns each.
 
         The arrays must not be modified.
         """
         width = max(1, PART_ELEMENTS // self.n_rows)
-        for start in range(first, self.n_features, width):
-            part = slice(start, min(start + width, self.n_features))
+        for start in range(0, self.n_columns, width):
+            part = slice(start, min(start + width, self.n_columns))
             values = self._columns[:, part]
             yield part, values if self._means is None else values.toarray() - self._means[part]
+
+    def row_parts(self) -> Iterator[tuple[slice, Floats]]:
+        """Iterate over the rows as dense arrays of a few rows and all columns each.
+
+        The arrays must not be modified.
+        """
+        height = max(1, PART_ELEMENTS // self.n_columns)
+        by_rows = self._columns if self._means is None else self._columns.tocsr()
+        for start in range(0, self.n_rows, height):
+            rows = slice(start, min(start + height, self.n_rows))
+            yield (
+                rows,
+                by_rows[rows] if self._means is None else by_rows[rows].toarray() - self._means,
+            )
 
     def kernel(self, weights: Floats) -> Floats:
         """Return the inner products between rows, with weighted columns.
@@ -146,7 +180,7 @@ class ColumnSpace:
             return np.concatenate(
                 [np.einsum("ij,ij->j", values, kernel @ values) for _, values in self.parts()]
             )
-        found, width = np.empty(self.n_features), max(1, PART_ELEMENTS // self.n_rows)
+        found, width = np.empty(self.n_columns), max(1, PART_ELEMENTS // self.n_rows)
         starts = self._columns.indptr
         few = np.diff(starts) * FEW_ENTRIES < self.n_rows
         for j in np.flatnonzero(few):
@@ -164,25 +198,70 @@ class ColumnSpace:
 
 
 def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPARED) -> Floats:
-    """Return the largest absolute correlation of every column with another column.
+    """Return the largest absolute correlation of every feature with another feature.
 
-    A constant column has the value 0. If there are more columns than `most_compared`, every column
+    For features of several columns, it is the largest correlation between their columns. A constant
+    feature has the value 0. If there are more columns than `most_compared`, every column
     is compared only with this number of columns, which are those that explain most of the others.
     """
     length = np.sqrt(space.squares)
     compared = np.flatnonzero(length > 0)
     length[length == 0] = np.inf
-    if len(compared) > most_compared and space.n_rows < space.n_features:
+    if len(compared) > most_compared and space.n_rows < space.n_columns:
         explained = space.forms(space.kernel((space.squares > 0).astype(np.float64))) / length**2
         compared = np.sort(np.argsort(-explained, kind="stable")[:most_compared])
-    largest = np.zeros(space.n_features)
-    at_once = max(1, PART_ELEMENTS // space.n_features)
+    largest = np.zeros(space.n_columns)
+    at_once = max(1, PART_ELEMENTS // space.n_columns)
     for start in range(0, len(compared), at_once):
         some = compared[start : start + at_once]
         correlation = np.abs(space.products(some)) / length / length[some][:, None]
-        correlation[np.arange(len(some)), some] = 0.0
+        if space.features is None:
+            correlation[np.arange(len(some)), some] = 0.0
+        else:
+            correlation[space.features.owner[some][:, None] == space.features.owner] = 0.0
         largest = np.maximum(largest, correlation.max(axis=0))
+    if space.features is not None:
+        largest = np.maximum.reduceat(largest, space.features.starts[:-1])
     return np.minimum(largest, 1.0)
+
+
+def feature_columns(table: Table, feature: int) -> Floats:
+    """Return the columns of a feature as a dense array, centred and in a common unit."""
+    assert table.features is not None
+    part = table.take_columns(table.features.columns(feature))
+    top = part.top_exponent
+    return np.hstack(
+        [values for block in part.blocks() for _, values in centered_parts(block, top)]
+    )
+
+
+def feature_basis(table: Table, feature: int) -> Floats:
+    """Return orthonormal columns that span the centred columns of a feature."""
+    return spanning(feature_columns(table, feature))
+
+
+def spanning(columns: Floats, least: float = 0.0) -> Floats:
+    """Return orthonormal columns with the span of the given columns.
+
+    Directions in which the columns have at most the length `least` are left out.
+    """
+    if columns.shape[1] == 1:  # The sign must not change.
+        length = np.sqrt(float(np.einsum("ij,ij->", columns, columns)))
+        return columns / length if length else columns[:, :0]
+    # A decomposition of the small factor is much faster than one of the tall columns.
+    tall, small = np.linalg.qr(columns)
+    rotated, sizes, _ = np.linalg.svd(small)
+    kept = sizes > max(least, SPANNED * float(sizes.max(initial=0.0)))
+    return np.asarray(tall @ rotated[:, : len(sizes)][:, kept])
+
+
+def level_codes(table: Table, feature: int) -> Integers:
+    """Return the number of the level of each sample, for a category."""
+    assert table.features is not None
+    part = table.take_columns(table.features.columns(feature))
+    values = np.hstack([held for block in part.blocks() for _, held in block.dense_parts()])
+    # A category of two levels has one column. The block may have shifted the indicators by 1.
+    return np.asarray(values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] != 0) * 1)
 
 
 def centered_parts(block: Block, top: int) -> Iterator[tuple[slice, Floats]]:
@@ -226,12 +305,12 @@ def _sparse_columns(table: Table) -> tuple[Any, Floats]:
 
 def _number_of_sums(table: Table, most_elements: int, most_rows: int) -> int | None:
     """Return the number of sums of the sketch, or None if the table needs no sketch."""
-    n_samples, n_features = table.n_samples, table.n_features
-    held = table.n_entries <= most_elements and min(n_samples, n_features) <= most_rows
+    n_samples, n_columns = table.n_samples, table.n_columns
+    held = table.n_entries <= most_elements and min(n_samples, n_columns) <= most_rows
     if held and (table.at_hand or n_samples <= most_rows):
         return None
-    sums = max(FEWEST_SUMS, most_elements // n_features)
-    if n_features > most_rows or not table.at_hand:
+    sums = max(FEWEST_SUMS, most_elements // n_columns)
+    if n_columns > most_rows or not table.at_hand:
         sums = min(sums, most_rows)
     return sums if sums < n_samples else None
 

@@ -30,7 +30,13 @@ from graphsieve.table.blocks import (
     unit_exponent,
     unread_block,
 )
-from graphsieve.table.containers import column_label, read_matrix, sums_are_finite
+from graphsieve.table.containers import (
+    Categorical,
+    column_label,
+    read_matrix,
+    sums_are_finite,
+)
+from graphsieve.table.features import Features
 
 NO_EXPONENT = -(2**15)  # exponent of zero, below the exponent of any other number
 DENSE_FROM = 0.3  # share of nonzero values above which a dense block is faster
@@ -61,12 +67,14 @@ class Table(ABC):
 
     Attributes
     ----------
-    n_samples, n_features : int
+    n_samples, n_columns : int
         The shape of the table.
+    features : Features or None
+        The columns of each feature, or None if every column is a feature.
     is_sparse : bool
         Whether the values are a sparse matrix.
     feature_names : tuple of str or None
-        The names of the columns.
+        The names of the features.
     geometry : Geometry or None
         The positions of the samples, or None if distances are those between the rows.
     compressed : object or None
@@ -80,12 +88,13 @@ class Table(ABC):
     """
 
     n_samples: int
-    n_features: int
+    n_columns: int
     is_sparse: bool
     feature_names: tuple[str, ...] | None
     at_hand: bool
     most_held: int
     n_entries: int
+    features: Features | None = None
     geometry: Geometry | None = None
     compressed: Any = None
 
@@ -93,13 +102,34 @@ class Table(ABC):
     def _same(self) -> Self:
         """Return a table of the same values and names, without geometry and prototypes."""
 
+    @property
+    def n_features(self) -> int:
+        """The number of features. Some may have several columns."""
+        return self.n_columns if self.features is None else len(self.features)
+
     @abstractmethod
     def take(self, rows: NDArray[Any]) -> Table:
         """Return the table of the given rows."""
 
     @abstractmethod
     def take_columns(self, columns: NDArray[Any]) -> Table:
-        """Return the table of the given columns."""
+        """Return the table of the given columns, each of which is a feature."""
+
+    def take_features(self, features: NDArray[Any]) -> Table:
+        """Return the table of the given features."""
+        if self.features is None:
+            return self.take_columns(features)
+        table = self.take_columns(self.features.columns_of(features))
+        table.features = self.features.take(features)
+        names = self.feature_names
+        table.feature_names = None if names is None else tuple(names[j] for j in features)
+        return table
+
+    def grouped(self, features: Features | None, names: tuple[str, ...] | None) -> Self:
+        """Return the same table with other features and their names."""
+        table = self._same()
+        table.features, table.feature_names = features, names
+        return table
 
     @abstractmethod
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
@@ -179,12 +209,18 @@ class Table(ABC):
         exponents = [block.exponent[~block.constant] for block in self.wide_blocks()]
         return int(max((part.max() for part in exponents if len(part)), default=0))
 
-    def label(self, position: int) -> str:
-        """Return the name of the column at `position` for messages."""
+    def label(self, column: int) -> str:
+        """Return the name of the feature of a column for messages."""
+        return self.label_of_feature(
+            column if self.features is None else int(self.features.owner[column])
+        )
+
+    def label_of_feature(self, position: int) -> str:
+        """Return the name of a feature for messages."""
         return column_label(self.feature_names, position)
 
     def named(self, names: tuple[str, ...] | None) -> Self:
-        """Return the same table with other column names."""
+        """Return the same table with other names of the features."""
         table = self._same()
         table.feature_names = names
         return table
@@ -220,15 +256,24 @@ class MemoryTable(Table):
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Real, finite numbers. X is never modified.
+    categorical : {"auto", None} or sequence
+        The categories: columns that are not numeric, none, or some names or positions of columns.
     block_elements : int
         Maximum number of values in one block. Results do not depend on it.
     """
 
     at_hand = True
 
-    def __init__(self, X: Any, *, block_elements: int = BLOCK_ELEMENTS) -> None:
-        matrix, names = read_matrix(X, self._all_finite)
+    def __init__(
+        self,
+        X: Any,
+        *,
+        categorical: Categorical = "auto",
+        block_elements: int = BLOCK_ELEMENTS,
+    ) -> None:
+        matrix, names, features = read_matrix(X, self._all_finite, categorical)
         self._hold(matrix, names, block_elements)
+        self.features = features
 
     @classmethod
     def trusted(
@@ -237,23 +282,32 @@ class MemoryTable(Table):
         names: tuple[str, ...] | None,
         *,
         block_elements: int = BLOCK_ELEMENTS,
+        features: Features | None = None,
     ) -> MemoryTable:
         """Return a table of values that another table has already checked."""
         table = cls.__new__(cls)
         table._hold(matrix, names, block_elements)
+        table.features = features
         return table
 
     def _hold(self, matrix: Any, names: tuple[str, ...] | None, block_elements: int) -> None:
         self._matrix, self.feature_names, self._block_elements = matrix, names, block_elements
-        self.n_samples, self.n_features = map(int, matrix.shape)
+        self.n_samples, self.n_columns = map(int, matrix.shape)
         self.is_sparse = bool(sp.issparse(matrix))
-        self.most_held = self.n_samples * self.n_features
+        self.most_held = self.n_samples * self.n_columns
         self.n_entries = int(matrix.nnz) if self.is_sparse else self.most_held
         self._readable = readable(matrix)  # whether compiled sums can read the matrix
 
     def _same(self) -> MemoryTable:
-        return type(self).trusted(
-            self._matrix, self.feature_names, block_elements=self._block_elements
+        return self._with_matrix(self._matrix)
+
+    def _with_matrix(self, matrix: Any) -> MemoryTable:
+        """Return the table of other values of the same features."""
+        return MemoryTable.trusted(
+            matrix,
+            self.feature_names,
+            block_elements=self._block_elements,
+            features=self.features,
         )
 
     def within(self, geometry: Geometry) -> MemoryTable:
@@ -277,12 +331,11 @@ class MemoryTable(Table):
         matrix = (
             sp.csc_array(sp.csr_array(self._matrix)[rows]) if self.is_sparse else self._matrix[rows]
         )
-        return MemoryTable.trusted(matrix, self.feature_names, block_elements=self._block_elements)
+        return self._with_matrix(matrix)
 
     def take_columns(self, columns: NDArray[Any]) -> MemoryTable:
-        names = (
-            None if self.feature_names is None else tuple(self.feature_names[j] for j in columns)
-        )
+        known = self.feature_names is not None and self.features is None
+        names = tuple(self.feature_names[j] for j in columns) if known else None  # type: ignore[index]
         matrix = (
             self._matrix[:, columns] if self.is_sparse else np.take(self._matrix, columns, axis=1)
         )
@@ -302,7 +355,7 @@ class MemoryTable(Table):
 
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> MemoryTable:
         if self.is_sparse:
-            owner = np.repeat(np.arange(self.n_features), np.diff(self._matrix.indptr))
+            owner = np.repeat(np.arange(self.n_columns), np.diff(self._matrix.indptr))
             data = scale_by_power_of_two(self._matrix.data, -exponent[owner]) / size[owner]
             matrix = sp.csc_array(
                 (data, self._matrix.indices, self._matrix.indptr), shape=self._matrix.shape
@@ -310,12 +363,12 @@ class MemoryTable(Table):
         else:
             matrix = np.empty(self._matrix.shape)
             width = max(1, self._block_elements // self.n_samples)
-            for start in range(0, self.n_features, width):
+            for start in range(0, self.n_columns, width):
                 part = slice(start, start + width)
                 matrix[:, part] = (
                     scale_by_power_of_two(self._matrix[:, part], -exponent[part]) / size[part]
                 )
-        return MemoryTable.trusted(matrix, self.feature_names, block_elements=self._block_elements)
+        return self._with_matrix(matrix)
 
     def corner(self, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
         if columns is None:
@@ -399,7 +452,7 @@ class MemoryTable(Table):
 
     def _dense_blocks(self, at_least: int = 1) -> Iterator[Block]:
         width = max(at_least, self._block_elements // self.n_samples)
-        for start in range(0, self.n_features, width):
+        for start in range(0, self.n_columns, width):
             part = self._matrix[:, start : start + width]
             block = (
                 unread_block(part, self._extremes[:, start : start + width], start)
@@ -415,9 +468,9 @@ class MemoryTable(Table):
         entries = max(1, self._block_elements // 16)
         # Some results are dense even if the columns are almost empty, so the width is limited too.
         widest = max(1, 16 * self._block_elements // self.n_samples)
-        while start < self.n_features:
+        while start < self.n_columns:
             last = np.searchsorted(matrix.indptr, matrix.indptr[start] + entries, side="right")
-            stop = min(max(int(last) - 1, start + 1), start + widest, self.n_features)
+            stop = min(max(int(last) - 1, start + 1), start + widest, self.n_columns)
             part = matrix[:, start:stop]
             size = part.shape[0] * part.shape[1]
             if part.nnz / size > DENSE_FROM and size <= self._block_elements:

@@ -7,9 +7,11 @@ module of its class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from datetime import date, time, timedelta
+import sys
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -19,33 +21,286 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, InputTypeError, warn
-from graphsieve._base.messages import numbered, parameter
-from graphsieve._base.parameters import one_line
+from graphsieve._base.messages import numbered, parameter, phrase
+from graphsieve._base.optional import needed
+from graphsieve._base.parameters import is_collection, must_be, nearest, one_line, quoted
 from graphsieve._base.threads import available_threads, in_threads
-from graphsieve.table.arrow_columns import is_rounded_decimal
+from graphsieve.table.arrow_columns import (
+    category_in,
+    has_rounded_values,
+    is_long,
+    is_rounded_decimal,
+    numbers,
+    why_no_numbers,
+)
+from graphsieve.table.categories import (
+    Category,
+    category_of,
+    category_of_codes,
+    is_date,
+    refuse_missing,
+    warn_of_identifiers,
+)
+from graphsieve.table.features import Features
 from graphsieve.table.sparse_checks import refuse_unsound
+
+Categorical = str | Sequence[Any] | None  # "auto", the names or positions of columns, or None
 
 LARGEST_EXACT_INTEGER = 2**53
 NAMES_SHOWN = 5
+NUMERIC = "every feature must be numeric: convert it by astype(float), encode or drop it"
 WORTH_THREADS = 2**22  # values from which on several threads are faster than one
 _NOT_TABLES = (str, bytes, bytearray, dict, set, frozenset, Iterator)
 
 
 def read_matrix(
-    X: Any, all_finite: Callable[[NDArray[Any]], bool] | None = None
-) -> tuple[Any, tuple[str, ...] | None]:
-    """Return the values of `X` as a finite real 2-D array or CSC matrix, and its column names.
+    X: Any,
+    all_finite: Callable[[NDArray[Any]], bool] | None = None,
+    categorical: Categorical = "auto",
+) -> tuple[Any, tuple[str, ...] | None, Features | None]:
+    """Return the values of `X` as a finite real 2-D array or CSC matrix, its names and features.
 
-    The CSC matrix is in canonical form. The names are None if X has none.
+    The CSC matrix is in canonical form. The names are None if X has none. The features are None if
+    each column is a feature, which is the case if there are no categories.
 
     `all_finite` is a fast check of an array, for callers that read all values for another reason.
     If it returns False, a slower check decides.
     """
+    X = unmasked(X)
     names = column_names(X)
+    categories = _categories(X, names, categorical)
+    if categories:
+        return _read_mixed(X, names, categories)
     matrix = _read_sparse(X) if sp.issparse(X) else _read_dense(X, names)
+    warn_of_twin_names(names)
     _check_shape(matrix.shape)
     _check_finite(matrix, names, all_finite or sums_are_finite)
-    return matrix, names
+    read_before = isinstance(X, np.ndarray | list | tuple) or names is not None
+    if not read_before and categorical is not None and not isinstance(categorical, str):
+        # A tensor, for example, is read as numbers first.
+        categories = _categories(np.asarray(matrix), names, categorical)
+        return _read_mixed(matrix, names, categories) if categories else (matrix, names, None)
+    return matrix, names, None
+
+
+def _categories(
+    X: Any, names: tuple[str, ...] | None, categorical: Categorical
+) -> dict[int, Category]:
+    """Return the categories among the columns of a table in memory, by position."""
+    asked = not isinstance(categorical, str) and categorical is not None
+    if sp.issparse(X) and asked:
+        raise InputError(
+            parameter("categorical", categorical),
+            " needs a data frame or a dense array, but X is sparse; leave it at 'auto'.",
+        )
+    if categorical is None or sp.issparse(X):
+        return {}
+    if _is_frame(X, "pandas"):
+        category_at = partial(_pandas_category, X)
+    elif _is_frame(X, "polars"):
+        category_at = partial(_polars_category, X)
+    elif is_arrow_table(X):
+        category_at = partial(_arrow_category, X)
+    else:
+        array = _objects(X, asked=asked)
+        if array is None:
+            return {}
+        category_at = partial(_object_category, array)
+    positions: Iterable[int] = range(_width(X))
+    if asked:
+        positions = sorted(positions_of("categorical", categorical, names, _width(X)))
+    found: dict[int, Category] = {}
+    for position in positions:
+        category = category_at(position, column_label(names, position), asked)
+        if category is not None:
+            found[position] = category
+    return found
+
+
+def _pandas_category(X: Any, position: int, where: str, asked: bool) -> Category | None:
+    """Return a column as a category, or None if it holds numbers and is not `asked` for."""
+    column = X.iloc[:, position]
+    if str(column.dtype) == "category":
+        return category_of_codes(column.cat.codes, bool(column.cat.ordered), column.cat.categories)
+    if hasattr(column.dtype, "pyarrow_dtype"):
+        return category_in(column.array.__arrow_array__(), where, _pyarrow(), asked=asked)
+    if not asked and column.dtype.kind in "biufcMm":
+        return None
+    return category_of(column.tolist(), where, asked=asked)
+
+
+def _polars_category(X: Any, position: int, where: str, asked: bool) -> Category | None:
+    column = X.to_series(position)
+    kind = str(column.dtype).partition("(")[0]
+    if kind in ("Enum", "Categorical"):
+        codes = column.to_physical().cast(int).fill_null(-1).to_numpy()
+        return category_of_codes(codes, kind == "Enum", _level_names(column, kind))
+    if not asked and kind not in ("String", "Binary", "Object"):
+        return None
+    return category_of(column.to_list(), where, asked=asked)
+
+
+def _level_names(column: Any, kind: str) -> Any:
+    """Return the names of the levels of a column of polars by their codes."""
+    if kind == "Enum":
+        return column.dtype.categories
+    distinct = column.drop_nulls().unique()
+    return dict(zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True))
+
+
+def _arrow_category(X: Any, position: int, where: str, asked: bool) -> Category | None:
+    return category_in(X.column(position), where, _pyarrow(), asked=asked)
+
+
+def _object_category(
+    array: NDArray[Any], position: int, where: str, asked: bool
+) -> Category | None:
+    return category_of(array[:, position].tolist(), where, asked=asked)
+
+
+def _objects(X: Any, *, asked: bool) -> NDArray[Any] | None:
+    """Return an array or nested lists as an array that may hold text, or None if it does not."""
+    if isinstance(X, np.ndarray):
+        may_hold_levels = X.ndim == 2 and X.dtype.kind in ("OUSTbiuf" if asked else "OUST")
+        # Reading an object from a memory map would crash the process.
+        is_usual = not isinstance(X, np.matrix | np.memmap if X.dtype.hasobject else np.matrix)
+        return np.asarray(X) if may_hold_levels and is_usual else None
+    if not isinstance(X, list | tuple) or not X or not isinstance(X[0], list | tuple):
+        return None
+    try:
+        array = np.array(X, dtype=object)
+    except Exception:  # ragged lists and odd objects, which are reported elsewhere
+        return None
+    return array if array.ndim == 2 else None
+
+
+def _read_mixed(
+    X: Any, names: tuple[str, ...] | None, categories: dict[int, Category]
+) -> tuple[Any, tuple[str, ...] | None, Features]:
+    """Return numeric columns and the columns of categories in one array, with their features."""
+    _check_shape(np.shape(X))
+    width = _width(X)
+    numeric = [position for position in range(width) if position not in categories]
+    parts: list[Floats] = [np.empty(0)] * width
+    if numeric and names is None:
+        # Categories become zeros, so that messages have the positions of the columns of X.
+        values = np.array(X, dtype=None if isinstance(X, np.ndarray) else object)
+        values[:, list(categories)] = 0
+        held, _, _ = read_matrix(values, categorical=None)
+        parts = [held[:, [position]] for position in range(width)]
+    elif numeric:
+        held, _, _ = read_matrix(columns_at(X, numeric), categorical=None)
+        for place, position in enumerate(numeric):
+            parts[position] = held[:, [place]]
+    left_out = []
+    for position, category in categories.items():
+        label = column_label(names, position)
+        missing = category.codes < 0
+        refuse_missing(int(missing.sum()), label, int(np.argmax(missing)))
+        if category.is_identifier:
+            left_out.append(label)
+            parts[position] = np.zeros((len(category.codes), 1))
+        else:
+            parts[position] = category.columns()
+    warn_of_identifiers(left_out)
+    matrix = np.hstack(parts)
+    _check_shape(matrix.shape)
+    is_category = [
+        position in categories and not categories[position].ordered for position in range(width)
+    ]
+    levels = tuple(
+        categories[position].shown_names
+        if position in categories and column_label(names, position) not in left_out
+        else ()
+        for position in range(width)
+    )
+    sizes = [part.shape[1] for part in parts]
+    return matrix, names, Features.of_sizes(sizes, is_category, levels=levels)
+
+
+def _width(X: Any) -> int:
+    shape = np.shape(X)
+    return shape[1] if len(shape) == 2 else 0
+
+
+def columns_at(X: Any, positions: list[int]) -> Any:
+    """Return some columns of a data frame or an array, as the same kind of object."""
+    if _is_frame(X, "pandas"):
+        return X.iloc[:, positions]
+    if _is_frame(X, "polars"):
+        return X[:, positions]
+    if is_arrow_table(X):
+        return X.select(positions)
+    return np.asarray(X)[:, positions]
+
+
+def stacked(X: Any, Y: Any) -> Any:
+    """Return the rows of two tables of the same kind and the same columns, one after the other."""
+    names = column_names(X)
+    if names != column_names(Y):
+        raise InputError("the training and test rows have different columns; pass the same.")
+    if _is_frame(X, "polars"):
+        return X.vstack(Y)
+    if names is None:
+        one, other = np.asarray(X, dtype=object), np.asarray(Y, dtype=object)
+        if one.shape[1:] != other.shape[1:]:
+            raise InputError(
+                f"the training rows have shape {one.shape}, and the test rows {other.shape}; they "
+                "must have the same columns."
+            )
+        return np.concatenate([one, other])
+    return sys.modules["pandas"].concat([X, Y], ignore_index=True)
+
+
+def positions_of(name: str, given: Any, names: tuple[str, ...] | None, number: int) -> list[int]:
+    """Return the positions of features that are given by names, by positions or by a mask.
+
+    `name` is the parameter, and `number` is the number of features. A feature that is given twice
+    counts once.
+    """
+    if isinstance(given, str | bytes | Mapping | Iterator) or not is_collection(given):
+        raise InputTypeError(must_be(name, "a list of features", given))
+    listed = list(given)
+    if listed and all(isinstance(one, bool | np.bool_) for one in listed):
+        if len(listed) != number:
+            raise InputError(
+                parameter(name, given),
+                f" is a mask of {len(listed)} entries, but there are {number} features; give one "
+                "entry per feature.",
+            )
+        return [int(position) for position in np.flatnonzero(listed)]
+    places = places_of(names)
+    return list(dict.fromkeys(position_of(name, one, given, places, number) for one in listed))
+
+
+def places_of(names: tuple[str, ...] | None) -> dict[str, int] | None:
+    """Return the position of each name, or None if there are no names."""
+    return None if names is None else {name: place for place, name in enumerate(names)}
+
+
+def position_of(name: str, one: Any, given: Any, places: dict[str, int] | None, number: int) -> int:
+    """Return the position of a feature, which is given by its name, or without names by position.
+
+    It was found in the value `given` of the parameter `name`.
+    """
+    if isinstance(one, str) and places is not None and one in places:
+        return places[one]
+    is_position = isinstance(one, Integral) and not isinstance(one, bool)
+    if places is None and is_position and 0 <= int(one) < number:
+        return int(one)
+    expected = (
+        (f"positions from 0 to {number - 1}",)
+        if places is None
+        else ("names of ", phrase("features"))
+    )
+    raise InputError(
+        parameter(name, given),
+        f" contains {quoted(one)}, but there is no such ",
+        phrase("feature"),
+        f"{nearest(one, places or ())}; use ",
+        *expected,
+        ".",
+    )
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
@@ -53,13 +308,13 @@ def column_names(X: Any) -> tuple[str, ...] | None:
 
     Several levels of names are joined by ``/``.
     """
-    if not (_is_frame(X, "pandas") or _is_frame(X, "polars")):
+    if not (_is_frame(X, "pandas") or _is_frame(X, "polars") or is_arrow_table(X)):
         return None
-    if not hasattr(X, "to_numpy"):
+    if not hasattr(X, "to_numpy") and not is_arrow_table(X):
         raise InputTypeError(
             parameter("X"), f" is a lazy frame ({type(X).__name__}); call .collect() first."
         )
-    labels = list(X.columns)
+    labels = list(X.column_names if is_arrow_table(X) else X.columns)
     text = [isinstance(label, str) for label in labels]
     if any(text) and not all(text):
         raise InputTypeError(
@@ -81,15 +336,74 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     return tuple(names)
 
 
+def warn_of_twin_names(names: Sequence[str] | None) -> None:
+    """Warn about names that look the same, because they differ only in their Unicode form.
+
+    For example, é can be one character, or e followed by an accent.
+    """
+    seen: dict[str, str] = {}
+    for name in names or ():
+        twin = seen.setdefault(unicodedata.normalize("NFC", name), name)
+        if twin != name:
+            warn(
+                f"two features look the same ({_short(twin)!a} and {_short(name)!a} "
+                "differ only in their Unicode form); rename or drop one of them."
+            )
+            return
+
+
+def refuse_other_index(X: Any, y: Any, name: str = "y") -> None:
+    """Refuse a pandas y with another index than a pandas X.
+
+    They would be matched by position, although their indexes tell that their rows differ. An index
+    0, 1, … tells nothing, because pandas makes it if none is given. It is refused only if the other
+    index is a permutation of it.
+    """
+    of_X, of_y = _pandas_index(X), _pandas_index(y)
+    if of_X is None or of_y is None or len(of_X) != len(of_y) or of_X.equals(of_y):
+        return
+    made = any(_is_made_by_pandas(index) for index in (of_X, of_y))
+    pairs = enumerate(zip(of_X, of_y, strict=True))
+    row = next((at for at, (one, other) in pairs if _differ(one, other)), None)
+    if row is None or (made and set(of_X) != set(of_y)):
+        return
+    # Only text is quoted, so that 1 and '1' look different.
+    one, other = (
+        repr(one_line(at)) if isinstance(at, str) else one_line(str(at))
+        for at in (of_X[row], of_y[row])
+    )
+    raise InputError(
+        parameter(name),
+        f" has another index than X (row {row} is {one} in X and {other} in {name}); pass "
+        f"{name}.loc[X.index] to match them by index, or {name}.to_numpy() to match them by "
+        "position.",
+    )
+
+
+def _differ(one: Any, other: Any) -> bool:
+    if one is other:
+        return False
+    try:
+        return bool(one != other)
+    except (TypeError, ValueError):  # Comparisons with pandas.NA are neither true nor false.
+        return True
+
+
+def _pandas_index(values: Any) -> Any:
+    """Return the index of a series or data frame of pandas, or None for any other object."""
+    is_pandas = hasattr(type(values), "iloc") and any(
+        base.__module__.partition(".")[0] == "pandas" for base in type(values).__mro__
+    )
+    return values.index if is_pandas else None
+
+
+def _is_made_by_pandas(index: Any) -> bool:
+    return type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+
+
 def column_label(names: Sequence[str] | None, position: int) -> str:
     """Return a column as in messages: ``column 'age'``, or ``column 3`` if there are no names."""
     return numbered("column", position) if names is None else f"column {_short(names[position])!r}"
-
-
-def is_date(value: Any) -> bool:
-    """Whether a value is a date, a time or a duration of Python, numpy or pandas."""
-    dates = (date, time, timedelta, np.datetime64, np.timedelta64)
-    return isinstance(value, dates) or type(value).__name__ == "Period"
 
 
 def _is_frame(X: Any, library: str) -> bool:
@@ -100,6 +414,15 @@ def _is_frame(X: Any, library: str) -> bool:
     return hasattr(type(X), "columns") and any(
         base.__module__.partition(".")[0] == library for base in type(X).__mro__
     )
+
+
+def is_arrow_table(X: Any) -> bool:
+    """Whether X is a table or a record batch of pyarrow."""
+    return type(X).__module__.partition(".")[0] == "pyarrow" and hasattr(type(X), "column_names")
+
+
+def _pyarrow() -> Any:
+    return needed("pyarrow", "X is an object of pyarrow, but pyarrow cannot be imported.")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -182,6 +505,8 @@ def _read_dense(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
         return _read_pandas(X, names)
     if _is_frame(X, "polars"):
         return _read_polars(X)
+    if is_arrow_table(X):
+        return _read_arrow(X)
     return _as_numbers(_as_array(unmasked(X)), names)
 
 
@@ -205,9 +530,9 @@ def unmasked(X: Any) -> Any:
     """Return a masked array with missing values at masked positions, or any other X unchanged."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
-    if X.dtype.kind not in "biufO" or not np.ma.is_masked(X):
+    if X.dtype.kind not in "biufOUST" or not np.ma.is_masked(X):
         return X.data
-    missing: Any = None if X.dtype.kind == "O" else np.nan
+    missing: Any = None if X.dtype.kind in "OUST" else np.nan
     return np.where(np.ma.getmaskarray(X), missing, X.data)
 
 
@@ -219,7 +544,9 @@ def _as_array(X: Any) -> NDArray[Any]:
             _ragged_message(X) or f"X could not be read as an array ({one_line(str(error))})."
         ) from error
     except Exception as error:
-        raise InputError(
+        # A tensor on a graphics card raises a TypeError, and its message has the remedy.
+        kind = InputTypeError if isinstance(error, TypeError) else InputError
+        raise kind(
             parameter("X"),
             f" could not be read as an array ({one_line(f'{type(error).__name__}: {error}')}).",
         ) from error
@@ -293,7 +620,7 @@ def _check_kind(dtype: np.dtype[Any]) -> None:
     if dtype.kind in "USTO":
         raise InputError(
             parameter("X"),
-            " holds text; every feature must be numeric: encode or drop the text columns.",
+            f" holds text; {NUMERIC}.",
         )
 
 
@@ -353,8 +680,7 @@ def _object_to_float(value: Any, names: tuple[str, ...] | None, row: int, column
     if isinstance(value, str | bytes):
         raise InputError(
             parameter("X"),
-            f" holds text in {where} ({_short(repr(value))}); every feature must be "
-            "numeric: encode or drop it.",
+            f" holds text in {where} ({_short(repr(value))}); {NUMERIC}.",
         )
     if is_date(value):
         raise InputError(
@@ -395,7 +721,7 @@ def _read_pandas(X: Any, names: tuple[str, ...] | None) -> NDArray[Any]:
             kind = "categories" if str(dtype) == "category" else "text"
             raise InputError(
                 parameter("X"),
-                f" holds {kind} in {where}; every feature must be numeric: encode or drop it.",
+                f" holds {kind} in {where}; {NUMERIC}.",
             )
     if not X.size:
         return np.empty(X.shape)
@@ -424,7 +750,7 @@ def _read_polars(X: Any) -> NDArray[Any]:
             kind = "lists or records" if dtype.is_nested() else "text"
             raise InputError(
                 parameter("X"),
-                f" holds {kind} in {where}; every feature must be numeric: encode or drop it.",
+                f" holds {kind} in {where}; {NUMERIC}.",
             )
     array, names = X.to_numpy(), tuple(X.columns)
     if array.dtype.kind == "f" and any(dtype.is_integer() for dtype in X.schema.values()):
@@ -440,6 +766,23 @@ def _read_polars(X: Any) -> NDArray[Any]:
             names,
         )
     return _as_numbers(array, names)
+
+
+def _read_arrow(X: Any) -> NDArray[Any]:
+    pa, names, rounded = _pyarrow(), tuple(X.column_names), []
+    array = np.empty(X.shape)
+    for position, field in enumerate(X.schema):
+        reason, column = why_no_numbers(field, pa), X.column(position)
+        if reason is not None:
+            raise InputError(
+                parameter("X"),
+                f" holds {reason} in {column_label(names, position)}; {NUMERIC}.",
+            )
+        array[:, position] = numbers(column, pa)
+        if is_long(field.type, pa) and has_rounded_values(column, LARGEST_EXACT_INTEGER, pa):
+            rounded.append(position)
+    warn_of_rounded(rounded, names)
+    return array
 
 
 def _check_shape(shape: tuple[int, int]) -> None:

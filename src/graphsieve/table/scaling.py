@@ -12,12 +12,14 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from graphsieve._base.array_types import Floats
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, weighted_sum
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import MemoryTable, Table
+from graphsieve.table.features import Features
 from graphsieve.table.sums import dense_weighting, moments
 
 Scale = Literal["standard", "minmax", "robust", "rank"] | None
@@ -48,6 +50,8 @@ def rescaled(table: Table, scale: Scale) -> Table:
       their units.
     - None: the table is unchanged.
 
+    A category or a group of columns counts as much as a single column.
+
     Examples
     --------
     >>> table = MemoryTable([[0, 10], [1, 20], [2, 20], [5, 1000]])
@@ -60,8 +64,46 @@ def rescaled(table: Table, scale: Scale) -> Table:
         return table
     if scale == "rank":
         return _ranked(table)
+    return table.divided(*divisors(table, scale))
+
+
+def divisors(table: Table, scale: Scale) -> tuple[NDArray[np.intc], Floats]:
+    """Return the divisor of every column as an exponent of a power of two and a factor."""
     exponents, sizes = table.evaluated(partial(_divisors, scale=scale), wide=scale != "robust")
-    return table.divided(exponents.astype(np.intc), sizes)
+    if table.features is not None:
+        exponents, sizes = _divisors_of_features(table, table.features, scale, exponents, sizes)
+    return exponents.astype(np.intc), sizes
+
+
+def _divisors_of_features(
+    table: Table, features: Features, scale: Scale, exponents: Floats, sizes: Floats
+) -> tuple[Floats, Floats]:
+    """Return the divisors for which a feature of several columns counts as much as a single column.
+
+    The columns of a group are scaled one by one and then divided by the root of the number of those
+    that vary. The indicators of a category have the same divisor: its total deviation, or, for
+    ``"minmax"``, the distance between two levels.
+    """
+    several = features.sizes[features.owner] > 1
+    category = several & features.categorical[features.owner]
+    deviations, varies = table.evaluated(_deviations)
+    total = np.sqrt(features.sums(np.where(category, deviations, 0.0) ** 2))[features.owner]
+    if scale == "minmax":
+        total = np.full(table.n_columns, np.sqrt(2.0))
+    if scale == "rank":  # the variance of evenly spread ranks
+        total = total * np.sqrt(12.0)
+    exponents = np.where(category, 0, exponents)
+    root = np.sqrt(np.maximum(1, features.sums(varies)))[features.owner]
+    sizes = np.where(
+        category, np.where(total > 0, total, 1.0), np.where(several, sizes * root, sizes)
+    )
+    return exponents, sizes
+
+
+def _deviations(block: Block) -> Floats:
+    """Return the standard deviations in original units, and whether the columns vary."""
+    deviation = np.where(block.constant, 0.0, _standard_deviation(block))
+    return np.stack([np.ldexp(deviation, block.exponent), ~block.constant])
 
 
 def _divisors(block: Block, *, scale: Scale) -> Floats:
@@ -71,25 +113,30 @@ def _divisors(block: Block, *, scale: Scale) -> Floats:
 
 
 def of_unit_variance(table: Table) -> Table:
-    """Return the table divided by one number, so that its varying columns have mean variance 1.
+    """Return the table divided by one number, so that its varying features have mean variance 1.
 
-    The relative sizes of the columns do not change. This is for comparisons with values in fixed
-    units, such as a standardised target.
+    The variance of a feature of several columns is the sum of their variances. The relative sizes
+    of the columns do not change. This is for comparisons with values in fixed units, such as a
+    standardised target.
 
     Examples
     --------
     >>> of_unit_variance(MemoryTable([[1, 7], [-1, -7], [1, 7], [-1, -7]])).matrix[0]
     array([0.2, 1.4])
     """
-    deviations = _binary_logarithms_of_sizes(table)[1]
-    if not len(deviations):
+    deviations = table.evaluated(_logarithms_of_sizes, wide=True)[1]
+    varying = ~np.isnan(deviations)
+    if not varying.any():
         return table
-    largest = deviations.max()
-    size = largest + np.log2(np.exp2(2 * (deviations - largest)).mean()) / 2
+    largest = deviations[varying].max()
+    mean = np.exp2(2 * (deviations[varying] - largest)).mean()
+    if table.features is not None:
+        mean *= varying.sum() / (table.features.sums(varying) > 0).sum()
+    size = largest + np.log2(mean) / 2
     exponent = np.floor(size)
     return table.divided(
-        np.full(table.n_features, exponent, dtype=np.intc),
-        np.full(table.n_features, np.exp2(size - exponent)),
+        np.full(table.n_columns, exponent, dtype=np.intc),
+        np.full(table.n_columns, np.exp2(size - exponent)),
     )
 
 
@@ -124,6 +171,8 @@ def chosen_scale(table: Table) -> tuple[Scale, str]:
     ranges, deviations = _binary_logarithms_of_sizes(table)
     if not len(ranges):
         return None, "no column varies"
+    if table.features is not None and table.features.categorical.any():
+        return "standard", "there are categories, which have no unit"
     ordered, last = np.sort(ranges), len(ranges) - 1
     apart = float(ordered[int(np.ceil(LARGE * last))] - ordered[int(np.floor(SMALL * last))])
     if apart > np.log2(MIXED_UNITS):
@@ -279,13 +328,23 @@ def _ranked(table: Table) -> Table:
     matrix = _sparse_ranks(table.matrix) if table.is_sparse else np.empty(table.matrix.shape)
     if not table.is_sparse:
         width = max(1, TEMPORARY_ELEMENTS // table.n_samples)
-        for start in range(0, table.n_features, width):
+        for start in range(0, table.n_columns, width):
             values = table.matrix[:, start : start + width]
             of_zero = (values < 0).sum(axis=0) + ((values == 0).sum(axis=0) + 1) / 2
             matrix[:, start : start + width] = (
                 rankdata(values, axis=0) - of_zero
             ) / table.n_samples
-    return MemoryTable.trusted(matrix, table.feature_names)
+    ranked = MemoryTable.trusted(matrix, table.feature_names, features=table.features)
+    if table.features is None:
+        return ranked
+    several = table.features.sizes[table.features.owner] > 1
+    category = several & table.features.categorical[table.features.owner]
+    if not table.is_sparse:
+        matrix[:, category] = table.matrix[:, category]
+    exponents, sizes = _divisors_of_features(
+        table, table.features, "rank", np.zeros(table.n_columns), np.ones(table.n_columns)
+    )
+    return ranked.divided(exponents.astype(np.intc), sizes)
 
 
 def _sparse_ranks(matrix: Any) -> Any:
@@ -314,10 +373,16 @@ def _sparse_ranks(matrix: Any) -> Any:
 def standardized_target(target: Floats) -> Floats:
     """Return a target with standard deviation 1 over its known values.
 
+    Several targets are also divided by the square root of their number, so that the squared
+    distance between two samples is the mean over the targets.
+
     The target is divided but not shifted. Only differences between targets matter, and a shift
     would round values by different amounts, so that equal differences could become different. A
     constant target is only multiplied by a power of two.
     """
+    if target.ndim == 2:
+        columns = [standardized_target(column) for column in target.T]
+        return np.asarray(np.stack(columns, axis=1) / np.sqrt(len(columns)))
     known = ~np.isnan(target)
     if not known.any():
         return target

@@ -139,6 +139,8 @@ def usual_methods(
         published, _ = choose_method(known)
     chosen, notes = [], []
     for name in dict.fromkeys(("auto", published, *CLASSICS[deciding_kind(known)])):
+        if name == "mutual_information" and known.n_targets > 1:  # It is defined for one target.
+            continue
         seconds = SECONDS[name](whole) + n_parts * SECONDS[name](part) if name in SECONDS else 0.0
         if seconds <= PATIENCE:
             chosen.append(name)
@@ -200,9 +202,10 @@ def part_for(known: Supervision, name: str) -> Supervision | None:
         classes=None if labels is None and probabilities is None else known.classes,
         targets=known.targets if "targets" in kinds else None,
         probabilities=probabilities,
+        groups=known.groups if name in ("auto", "diverse") else None,
         **links,
     )
-    return part if part.kinds else None
+    return part if part.kinds or part.groups is not None else None
 
 
 def default_sizes(n_features: int) -> list[int]:

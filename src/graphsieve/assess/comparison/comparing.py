@@ -36,10 +36,12 @@ from graphsieve.assess.evaluation.results import Evaluation
 from graphsieve.assess.evaluation.selection import sieve_called
 from graphsieve.report.wording import joined
 from graphsieve.select.graph_sieve import GraphSieve
+from graphsieve.select.preparation import with_copies
 from graphsieve.select.ranking import names_of
 from graphsieve.select.sieve import Sieve
-from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType, with_groups
 from graphsieve.table.any_table import table_in_memory
+from graphsieve.table.columns import Table
 
 FEWEST_TARGETS = 10  # smallest number of known targets for which curves are computed
 USUAL_FOLDS = 5
@@ -54,6 +56,7 @@ def compare(
     y: Any = None,
     *,
     supervision: Supervision | None = None,
+    groups: Any = None,
     methods: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
     sizes: Sequence[int] | None = None,
@@ -62,6 +65,8 @@ def compare(
     repeats: int = 1,
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -77,12 +82,14 @@ def compare(
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Features.
-    y : array of shape (n_samples,), optional
+    y : array of shape (n_samples,) or (n_samples, n_targets), optional
         Class labels or a continuous target, possibly for some samples only. It is combined with
         `supervision`. If `supervision` contains labels or targets itself, methods receive only
         those, and `y` is only used to test learners.
     supervision : Supervision, optional
         Further supervision. Each method receives the kinds that it can use.
+    groups : array of shape (n_samples,), optional
+        Samples that are not independent, as in `evaluate`.
     methods : sequence of str, optional
         ``"auto"`` or names from `graphsieve.scores.METHODS` and `graphsieve.search.SEARCHES`. None
         means the default search, the published method for the supervision, and classical methods,
@@ -97,7 +104,7 @@ def compare(
         As in `evaluate`, but reduced if classes are too small. None means 5, or 3 on large tables.
     target_type, unlabeled
         As in `GraphSieve`.
-    random_state, n_jobs, progress
+    categorical, feature_groups, random_state, n_jobs, progress
         As in `evaluate`.
     max_rows : int or None
         Largest number of rows for the curves. Rows are drawn at random, with preference for rows
@@ -117,23 +124,21 @@ def compare(
     >>> found.evaluation.selectors
     ('auto', 'fisher', 'random', 'all')
     """
-    read = table_in_memory(X)
-    table, given_names = read.matrix, read.feature_names
-    table = (
-        table.tocsr()
-        if hasattr(table, "tocsr")
-        else table
-        if table.dtype.kind == "f"
-        else table.astype(np.float64)
+    table = table_in_memory(
+        X, y, categorical=categorical, feature_groups=feature_groups, names=feature_names
     )
-    n_samples, n_features = table.shape
-    names = names_of(feature_names, given_names, n_features)
+    n_samples, n_features = table.n_samples, table.n_features
+    names = names_of(None, table.feature_names, n_features)
     numbers = (
         default_sizes(n_features)
         if sizes is None
         else checked_sizes(sizes, n_features, distinct=True)
     )
-    known, judge = _knowledge(y, supervision, n_samples, target_type, unlabeled)
+    known, judge = _knowledge(
+        y, with_groups(supervision, groups, X), n_samples, target_type, unlabeled
+    )
+    known = with_copies(table, known)
+    judge = None if judge is None else replace(judge, groups=known.groups)
     seed = seed_number(random_state)
     rows = _rows_tested(known, judge, either(None, count(2))("max_rows", max_rows), folds, seed)
     plan = _plan(
@@ -148,6 +153,11 @@ def compare(
         notes += left_out
     else:
         chosen = named_methods(methods, known)
+    if groups is not None and plan.folds is None and not {"auto", "diverse"} & set(chosen):
+        raise InputError(
+            parameter("groups"),
+            " applies to folds and to the default search, but there are neither; leave it out.",
+        )
     ranked, refused = _rank_all(
         chosen,
         table,
@@ -164,7 +174,7 @@ def compare(
         given, tested = (known, judge) if len(rows) == n_samples else (known[rows], judge[rows])
         evaluation, without = _evaluated_if_possible(
             tuple(ranked),
-            table if len(rows) == n_samples else table[rows],
+            table if len(rows) == n_samples else table.take(rows),
             None if _is_all(known, judge) else given,
             tested,
             reported=reported,
@@ -241,8 +251,8 @@ def _knowledge(
         if described is not None and len(described) != n_samples:
             raise InputError(
                 parameter("X"),
-                f" has {n_samples} samples, but {len(described)} are described by y or "
-                "supervision; they must be the same samples.",
+                f" has {n_samples} samples, but {len(described)} are described by y, "
+                "supervision or groups; they must be the same samples.",
             )
     known = Supervision.nothing(n_samples) if supervision is None else supervision
     has_labels = known.labels is not None or known.targets is not None
@@ -292,13 +302,14 @@ def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) 
             "both class labels and a continuous target are known; pass only one of them, or pass "
             "the one to predict as y."
         )
+    n_rows, judge = len(judge), _independent(judge)
     most, why_not = _most_folds(judge)
     if why_not is not None:
         return _Plan(None, 0, (f"There are no curves because {why_not}.",))
     if is_collection(folds):
         given = list(folds)
         return _Plan(given, len(given), ())
-    large = len(judge) * n_features >= LARGE_TABLE
+    large = n_rows * n_features >= LARGE_TABLE
     asked = count(2)("folds", folds) if folds is not None else FEWER_FOLDS if large else USUAL_FOLDS
     notes = (
         [f"There are {FEWER_FOLDS} folds instead of {USUAL_FOLDS} because the table is large."]
@@ -311,11 +322,22 @@ def _plan(judge: Supervision | None, folds: Any, repeats: int, n_features: int) 
     return _Plan(used, used * repeats, tuple(notes))
 
 
+def _independent(judge: Supervision) -> Supervision:
+    """Return the supervision of one labelled row of each group and class."""
+    labeled = known_rows(judge.codes if judge.targets is None else judge.targets)
+    return judge[judge.units(np.flatnonzero(labeled)).representatives]
+
+
 def _why_fewer(judge: Supervision) -> str:
     if judge.targets is not None:
-        return f"only {judge.n_labeled} target values are known"
+        return f"only {judge.n_labeled} {_independent_or_not(judge)}target values are known"
     smallest = int(_members(judge)[0])
-    return f"the smallest class has {smallest} known member{'' if smallest == 1 else 's'}"
+    what = f"{_independent_or_not(judge)}known member{'' if smallest == 1 else 's'}"
+    return f"the smallest class has {smallest} {what}"
+
+
+def _independent_or_not(judge: Supervision) -> str:
+    return "" if judge.groups is None else "independent "
 
 
 def _members(judge: Supervision) -> Integers:
@@ -329,17 +351,18 @@ def _most_folds(judge: Supervision) -> tuple[int, str | None]:
         values = judge.targets[known_rows(judge.targets)]
         if len(values) < FEWEST_TARGETS:
             return 0, (
-                f"only {len(values)} target values are known, but at least {FEWEST_TARGETS} are "
-                "needed"
+                f"only {len(values)} {_independent_or_not(judge)}target values are known, but at "
+                f"least {FEWEST_TARGETS} are needed"
             )
         return (
             (0, "the known target values are all equal")
-            if values.min() == values.max()
+            if (values.min(axis=0) == values.max(axis=0)).all()
             else (len(values) // 2, None)
         )
     members = _members(judge)
     if (members >= 2).sum() < 2:
-        return 0, "fewer than 2 classes have at least 2 known members"
+        what = f"{_independent_or_not(judge)}known members"
+        return 0, f"fewer than 2 classes have at least 2 {what}"
     # One very small class must not reduce the folds of all other classes to two.
     return max(int(members[0]), min(FEWER_FOLDS, int(members[-1]))), None
 
@@ -355,7 +378,7 @@ class _Ranked:
 
 def _rank_all(
     methods: Sequence[str],
-    X: Any,
+    table: Table,
     known: Supervision,
     wanted: int,
     *,
@@ -367,7 +390,7 @@ def _rank_all(
 
     Returns the rankings, and notes on the methods that could not rank this table.
     """
-    units = [(name, X, known, wanted, not asked and name != "auto") for name in methods]
+    units = [(name, table, known, wanted, not asked and name != "auto") for name in methods]
     title = f"ranking by {len(methods)} methods"
     outcomes: list[_Ranked | str] = in_parallel(
         _rank_one, units, title=title, n_jobs=n_jobs, progress=progress
@@ -384,11 +407,11 @@ def _rank_all(
 
 
 def _rank_one(
-    name: str, X: Any, known: Supervision, wanted: int, may_refuse: bool
+    name: str, table: Table, known: Supervision, wanted: int, may_refuse: bool
 ) -> _Ranked | str:
     try:
         with one_thread(), gathered() as warned, noted(f"method {name!r}"):
-            sieve = _fitted(name, X, known, wanted)
+            sieve = _fitted(name, table, known, wanted)
     except InputError as error:
         if not may_refuse:
             raise
@@ -413,32 +436,37 @@ def _tied_ranks(sieve: Any) -> Integers:
     return result
 
 
-@dataclass(frozen=True)
-class ByPart:
-    """A method as a function of X and supervision. It receives only the kinds that it can use."""
+class ByPart(Sieve):
+    """Sieve of a method that receives only the kinds of supervision that it can use."""
 
-    name: str
-    wanted: int
+    _uses_groups = True
 
-    def __call__(self, X: Any, known: Supervision) -> Integers:
-        """Return column positions, best first."""
-        return np.argsort(_fitted(self.name, X, known, self.wanted).ranking_, kind="stable").astype(
-            np.int64
-        )
+    def __init__(self, name: str = "auto", wanted: int = 1) -> None:
+        self.name = name
+        self.wanted = wanted
+
+    def fit(
+        self, X: Any, y: Any = None, supervision: Supervision | None = None, groups: Any = None
+    ) -> ByPart:
+        """Rank the features."""
+        known = with_groups(supervision, groups, X)
+        assert known is not None
+        self.ranking_ = _fitted(self.name, X, known, self.wanted).ranking_
+        return self
 
 
 class RandomSieve(Sieve):
-    """Sieve that ranks columns at random. Different values of `draw` give different orders."""
+    """Sieve that ranks features at random. Different values of `draw` give different orders."""
 
     def __init__(self, draw: int = 0, random_state: int | None = None) -> None:
         self.draw = draw
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> RandomSieve:
-        """Rank the columns at random."""
-        order = generator([seed_number(self.random_state), self.draw]).permutation(X.shape[1])
+        """Rank the features at random."""
+        n_features = X.n_features if isinstance(X, Table) else X.shape[1]
+        order = generator([seed_number(self.random_state), self.draw]).permutation(n_features)
         self.ranking_ = np.argsort(order) + 1
-        self._support = np.ones(X.shape[1], dtype=bool)
         return self
 
 
@@ -506,6 +534,7 @@ def _evaluated(
             judge.codes if judge.targets is None else judge.targets,
             sizes=sizes,
             supervision=known,
+            groups=judge.groups if known is None else None,
             target_type="classes" if judge.targets is None else "continuous",
             baselines=("random", "all"),
             **options,

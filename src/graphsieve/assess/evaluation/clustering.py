@@ -17,7 +17,9 @@ from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.threads import one_thread
 from graphsieve._base.warning_filters import warnings_ignored
+from graphsieve.assess.evaluation.learners import scaled_alike
 from graphsieve.assess.evaluation.prefixes import chosen_columns
+from graphsieve.table.features import Features
 
 
 def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
@@ -62,13 +64,17 @@ def clustered(
     n_init: int,
     standardize: bool,
     seed: int,
+    of: Features | None = None,
 ) -> tuple[float, float]:
     """Accuracy and normalized mutual information of k-means with these features.
 
-    `codes` are −1 for unlabelled samples.
+    `codes` are −1 for unlabelled samples. `of` are the columns of all features, or None if every
+    column is a feature.
     """
-    points = chosen_columns(X, features)
-    if standardize:
+    points = chosen_columns(X, features if of is None else of.columns_of(features))
+    if standardize and of is not None:
+        (points,) = scaled_alike(of.take(features), points)
+    elif standardize:
         points = StandardScaler(with_mean=isinstance(points, np.ndarray)).fit_transform(points)
     model = KMeans(n_clusters, n_init=n_init, random_state=seed)
     # With fewer distinct points than clusters, k-means finds fewer clusters. The accuracy accounts

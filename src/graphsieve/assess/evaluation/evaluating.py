@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, InputTypeError, Warned
 from graphsieve._base.messages import parameter
 from graphsieve._base.parallel import in_parallel
@@ -37,7 +38,12 @@ from graphsieve.assess.evaluation.prefixes import (
 )
 from graphsieve.assess.evaluation.results import Evaluation, Measurement, Selection
 from graphsieve.assess.evaluation.selection import Selected, named, named_selectors, seeded, select
-from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.scores.method import check_length
+from graphsieve.select.preparation import with_copies
+from graphsieve.supervision.value import Supervision, TargetType, with_groups
+from graphsieve.table.columns import MemoryTable
+from graphsieve.table.features import Features
+from graphsieve.table.scaling import standardized_target
 
 
 @ignoring_underflow
@@ -55,8 +61,11 @@ def evaluate(
     learn_from: Literal["all", "known"] = "all",
     baselines: Sequence[str] = ("random", "all"),
     supervision: Supervision | None = None,
+    groups: Any = None,
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -82,10 +91,13 @@ def evaluate(
         NaN. Sieves of this library accept unlabelled rows. Estimators of other libraries are fitted
         on the labelled rows, or on all rows without y if no row is labelled.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        Features. Selectors receive an array, or a CSR array if X is sparse.
-    y : array of shape (n_samples,)
-        Class labels or a continuous target. Unlabelled rows are in every training set and are
-        never tested.
+        Features. Selectors receive an array, or a CSR array if X is sparse. If there are categories
+        or groups of columns, the array has their columns. Sieves of this library rank features.
+        Functions and other estimators rank columns, and a feature has the place of its best column.
+    y : array of shape (n_samples,) or (n_samples, n_targets)
+        Class labels or a continuous target. The error of several targets is the root mean square
+        over them, in units of their standard deviations. Unlabelled rows are in every training set
+        and are never tested.
     sizes : sequence of int
         Numbers of features. The result lists them in ascending order.
     learners : sequence or dict of str or estimator
@@ -106,8 +118,15 @@ def evaluate(
         Supervision for the selectors, instead of labels from `y`. Selectors receive the part that
         belongs to the training rows. Functions receive it as their second argument. Methods that
         use no supervision, such as ``"variance"``, do not receive it.
+    groups : array of shape (n_samples,), optional
+        Samples that are not independent, such as the subject of each measurement. The samples of a
+        group are all in the training set or all in the test set. None takes only copies of a sample
+        as a group, with a warning. Folds are then folds of groups.
     target_type, unlabeled
         Type of `y`, and the number that marks an unlabelled row, as in `GraphSieve`.
+    categorical, feature_groups
+        As in `GraphSieve`. The levels of a category are those of all rows. Learners receive the
+        columns of the selected features, one for each level of a category. Sizes count features.
     random_state : None, int, SeedSequence, RandomState or Generator
         Seed for folds, hidden labels, random columns, and estimators with a `random_state` of None.
         With an integer s, the folds are those of scikit-learn's
@@ -133,10 +152,12 @@ def evaluate(
     >>> result.values("fisher").shape  # sizes × folds
     (2, 5)
     """
-    table = read_table(X)
+    table, features = read_table(X, y, categorical=categorical, feature_groups=feature_groups)
+    n_features = table.shape[1] if features is None else len(features)
+    joined = with_groups(supervision, groups, X)
     values = read_y(y, table.shape[0], target_type, unlabeled)
     classes = values.dtype.kind == "i"
-    numbers = checked_sizes(sizes, table.shape[1], distinct=True)
+    numbers = checked_sizes(sizes, n_features, distinct=True)
     models = _named_learners(learners, classes=classes)
     candidates = named_selectors(selectors, baselines)
     known = checked_knowledge(known, per_class, supervision, values)
@@ -147,8 +168,23 @@ def evaluate(
             " needs known labels of y; raise known, or leave supervision out.",
         )
     seed = seed_number(random_state)
-    splits = make_splits(folds, values, repeats=repeats, seed=seed)
-    task = Task(table, values, numbers, models, known, per_class, from_known, supervision, seed)
+    of_user, together = _groups_of(table, joined)
+    splits = make_splits(
+        folds, values, repeats=repeats, seed=seed, groups=together, may_divide=not of_user
+    )
+    task = Task(
+        table,
+        features,
+        values,
+        numbers,
+        models,
+        known,
+        per_class,
+        from_known,
+        supervision,
+        seed,
+        together,
+    )
     units = [
         (task, split, name, selector) for split in splits for name, selector in candidates.items()
     ]
@@ -164,7 +200,7 @@ def evaluate(
         metrics=METRICS_OF[classes],
         sizes=tuple(numbers),
         n_samples=table.shape[0],
-        n_features=table.shape[1],
+        n_features=n_features,
         folds=len(splits) // repeats,
         repeats=repeats,
         test_ratio=float(
@@ -186,6 +222,7 @@ class Task:
     """Arguments that all folds and selectors share."""
 
     X: Any
+    features: Features | None
     y: NDArray[Any]
     sizes: list[int]
     learners: dict[str, Any]
@@ -194,6 +231,7 @@ class Task:
     learn_from_known: bool
     supervision: Supervision | None
     seed: int
+    groups: Integers | None
 
     @property
     def classes(self) -> bool:
@@ -231,6 +269,8 @@ def _run_unit(task: Task, split: Split, name: str, selector: Any) -> Outcome:
         sizes=task.sizes,
         random_state=at,
         where=split.where,
+        groups=None if task.groups is None else task.groups[split.train],
+        features=task.features,
     )
     train = known_part(
         task.X[split.train], y_known if task.learn_from_known else task.y[split.train]
@@ -248,7 +288,7 @@ def _measured(
     train: tuple[Any, NDArray[Any]],
     test: tuple[Any, NDArray[Any]],
 ) -> Outcome:
-    sizes = [task.X.shape[1]] if name == "all" else task.sizes
+    sizes = [len(selected.order)] if name == "all" else task.sizes
     measurements = []
     warned = [(f"selector {name!r}", selected.warned)]
     divisors = _divisors(train[1], test[1], task.classes)
@@ -260,7 +300,14 @@ def _measured(
         )
         with gathered() as found, noted(f"learner {called!r}, selector {name!r}, {split.where}"):
             scores = [
-                prefix_score(selected.order[:size], train, test, model, classes=task.classes)
+                prefix_score(
+                    selected.order[:size],
+                    train,
+                    test,
+                    model,
+                    classes=task.classes,
+                    of=task.features,
+                )
                 for size in sizes
             ]
         warned.append((f"learner {called!r}", tuple(found)))
@@ -300,13 +347,21 @@ def _divisors(y_train: NDArray[Any], y_test: NDArray[Any], classes: bool) -> dic
     """Return the divisor of the score for each metric."""
     if classes:
         return {"accuracy": 1.0}
-    of_the_mean = root_mean_square(y_test - y_train.mean())
+    of_the_mean = root_mean_square(y_test - y_train.mean(axis=0))
     return {"rmse": 1.0, "relative_rmse": of_the_mean if of_the_mean > 0 else np.nan}
 
 
 def _by_columns(part: tuple[Any, NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
     """Convert sparse rows to CSC, from which columns are taken quickly."""
     return (sp.csc_array(part[0]), part[1]) if sp.issparse(part[0]) else part
+
+
+def _groups_of(X: Any, supervision: Supervision | None) -> tuple[bool, Integers | None]:
+    """Return whether groups are given, and these groups, those of copies, or None."""
+    given = Supervision.nothing(X.shape[0]) if supervision is None else supervision
+    table = MemoryTable.trusted(sp.csc_array(X) if sp.issparse(X) else X, None)
+    check_length(given, table)
+    return given.groups is not None, with_copies(table, given).groups
 
 
 def _named_learners(learners: Any, *, classes: bool) -> dict[str, Any]:
@@ -318,16 +373,22 @@ def _named_learners(learners: Any, *, classes: bool) -> dict[str, Any]:
     return models
 
 
-def read_table(X: Any) -> Any:
-    """Return X in the form that selectors receive: an array of floats, or a CSR array."""
-    table = read_moderate(X)
-    if sp.issparse(table):
-        return sp.csr_array(table)
-    return table if table.dtype.kind == "f" else table.astype(np.float64)
+def read_table(X: Any, y: Any, **reading: Any) -> tuple[Any, Features | None]:
+    """Return X in the form that selectors receive: an array of floats, or a CSR array.
+
+    The second value are the columns of each feature, or None if every column is a feature.
+    """
+    table = read_moderate(X, y, **reading)
+    matrix = table.matrix
+    if sp.issparse(matrix):
+        return sp.csr_array(matrix), table.features
+    return matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64), table.features
 
 
 def read_y(y: Any, n_samples: int, target_type: TargetType, unlabeled: int | None) -> NDArray[Any]:
     """Return class codes (−1 where unlabelled) or targets (NaN where unlabelled).
+
+    Several targets are divided by their standard deviations.
 
     Raises `InputError` if all values are equal, or if every sample has a different class.
     """
@@ -339,6 +400,8 @@ def read_y(y: Any, n_samples: int, target_type: TargetType, unlabeled: int | Non
             "same samples.",
         )
     values: NDArray[Any] = described.codes if described.targets is None else described.targets
+    if described.n_targets > 1:  # Errors are averaged over the targets, so they need a common unit.
+        values = standardized_target(values) * np.sqrt(described.n_targets)
     different = len(np.unique(values[known_rows(values)]))
     if different < 2:
         what = "different classes" if described.targets is None else "different target values"
@@ -388,6 +451,8 @@ def partly_known(
 ) -> NDArray[Any]:
     """Return class codes or targets with some values hidden, as in `hide_labels`."""
     rows = known_rows(y)
+    if y.ndim == 2 and known is None:
+        return y  # with the targets of samples where some are unknown
     if y.dtype.kind == "f":
         described = Supervision(len(y), targets=y.copy())
     else:
@@ -395,7 +460,9 @@ def partly_known(
         names, labels[rows] = np.unique(y[rows], return_inverse=True)
         described = Supervision(len(y), labels=labels, classes=names)
     shown = shown_rows(described, known, per_class=per_class, random=generator(random_state))
-    return np.where(shown, y, np.nan if y.dtype.kind == "f" else -1)
+    return np.where(
+        shown if y.ndim == 1 else shown[:, None], y, -1 if y.dtype.kind == "i" else np.nan
+    )
 
 
 def knowledge_text(

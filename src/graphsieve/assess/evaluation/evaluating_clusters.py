@@ -31,6 +31,7 @@ from graphsieve.assess.evaluation.prefixes import checked_sizes
 from graphsieve.assess.evaluation.results import Evaluation, Measurement
 from graphsieve.assess.evaluation.selection import Baseline, Selected, named_selectors, select
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.features import Features
 
 LEARNER = "kmeans"
 METRICS = ("accuracy", "nmi")
@@ -52,6 +53,8 @@ def evaluate_clustering(
     baselines: Sequence[str] = ("random", "all"),
     supervision: Supervision | None = None,
     unlabeled: int | None = -1,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -66,7 +69,7 @@ def evaluate_clustering(
 
     Parameters
     ----------
-    selectors, X, sizes, baselines, supervision, n_jobs, progress
+    selectors, X, sizes, baselines, supervision, categorical, feature_groups, n_jobs, progress
         As in `evaluate`.
     y : array of shape (n_samples,)
         Class labels. Unlabelled rows are clustered, but left out of the comparison.
@@ -79,7 +82,8 @@ def evaluate_clustering(
     n_init : int
         Number of starts of k-means. The result with the smallest inertia is used.
     standardize : bool
-        Whether to scale features to standard deviation 1.
+        Whether to scale features to standard deviation 1. A category or a group of columns then
+        counts as much as a single column.
     unlabeled : int or None
         Number that marks an unlabelled row.
     random_state : None, int, SeedSequence, RandomState or Generator
@@ -100,9 +104,10 @@ def evaluate_clustering(
     >>> result.values("laplacian", metric="nmi").shape  # sizes × repeats
     (2, 3)
     """
-    table = read_table(X)
+    table, features = read_table(X, y, categorical=categorical, feature_groups=feature_groups)
+    n_features = table.shape[1] if features is None else len(features)
     codes = read_y(y, table.shape[0], "classes", unlabeled)
-    numbers = checked_sizes(sizes, table.shape[1], distinct=True)
+    numbers = checked_sizes(sizes, n_features, distinct=True)
     candidates = named_selectors(selectors, baselines)
     known = checked_knowledge(
         None if supervision is not None and known == 0 else known, per_class, supervision, codes
@@ -117,7 +122,15 @@ def evaluate_clustering(
         "standardize": boolean()("standardize", standardize),
     }
     task = _Task(
-        table, codes, numbers, known, per_class, supervision, means, seed_number(random_state)
+        table,
+        features,
+        codes,
+        numbers,
+        known,
+        per_class,
+        supervision,
+        means,
+        seed_number(random_state),
     )
     # If all repeats have the same supervision, one selection is sufficient.
     distinct = 1 if supervision is not None or known is None or known == 0 else repeats
@@ -147,7 +160,7 @@ def evaluate_clustering(
         metrics=METRICS,
         sizes=tuple(numbers),
         n_samples=table.shape[0],
-        n_features=table.shape[1],
+        n_features=n_features,
         folds=1,
         repeats=repeats,
         test_ratio=0.0,
@@ -162,6 +175,7 @@ class _Task:
     """Arguments that all repeats and selectors share."""
 
     X: Any
+    features: Features | None
     codes: Integers
     sizes: list[int]
     known: int | float | None
@@ -187,6 +201,7 @@ def _select(task: _Task, repeat: int, name: str, selector: Any) -> Selected:
             sizes=task.sizes,
             random_state=[task.seed, repeat, 0],
             where=f"repeat {repeat}",
+            features=task.features,
         )
 
 
@@ -194,8 +209,10 @@ def _measured(task: _Task, repeat: int, name: str, selected: Selected) -> list[M
     X = sp.csc_array(task.X) if sp.issparse(task.X) else task.X
     seed = seed_number([task.seed, repeat, 0, 3])
     measurements = []
-    for size in [task.X.shape[1]] if name == "all" else task.sizes:
-        found = clustered(X, selected.order[:size], task.codes, seed=seed, **task.means)
+    for size in [len(selected.order)] if name == "all" else task.sizes:
+        found = clustered(
+            X, selected.order[:size], task.codes, of=task.features, seed=seed, **task.means
+        )
         measurements += [
             Measurement(name, LEARNER, metric, size, repeat, 0, value, selected.seconds)
             for metric, value in zip(METRICS, found, strict=True)

@@ -13,6 +13,7 @@ from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import boolean, must_be, setting
 from graphsieve._base.randomness import generator
+from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision, TargetType
 
 
@@ -29,9 +30,10 @@ def hide_labels(
 
     Parameters
     ----------
-    y : array of shape (n_samples,)
+    y : array of shape (n_samples,) or (n_samples, n_targets)
         Class labels or a continuous target, as in `GraphSieve.fit`. Unlabelled samples stay
-        unlabelled and are not counted.
+        unlabelled and are not counted. All targets of a sample are hidden together, also those of
+        samples where some are unknown.
     known : int, float or None
         Number of labels that remain: a count (0 hides all), a fraction of the known labels (above 0
         and up to 1), or None for all. A fraction is rounded to the nearest count (halves upwards),
@@ -49,7 +51,7 @@ def hide_labels(
 
     Returns
     -------
-    array of shape (n_samples,)
+    array of the shape of y
         Hidden class numbers are `unlabeled`, or NaN if that is None or `y` contains floats. Hidden
         text is None. Hidden targets are NaN. Booleans are returned as 0 and 1.
 
@@ -65,7 +67,8 @@ def hide_labels(
     described = Supervision.from_y(y, target_type=target_type, unlabeled=unlabeled)
     shown = shown_rows(described, known, per_class=per_class, random=generator(random_state))
     if described.targets is not None:
-        return np.where(shown, described.targets, np.nan)
+        hidden = ~shown if described.n_targets == 1 else ~shown[:, None]
+        return np.where(hidden, np.nan, described.targets)
     assert described.labels is not None
     assert described.classes is not None
     return _written(described.labels, described.classes, shown, unlabeled)
@@ -85,7 +88,11 @@ def shown_rows(
             setting("per_class", True),
             " needs class labels, but y is a continuous target; leave it out.",
         )
-    groups = described.codes if classes else np.where(np.isnan(described.targets), -1, 0)  # type: ignore[arg-type]
+    groups = (
+        described.codes
+        if described.targets is None
+        else np.where(all_known(described.targets), 0, -1)
+    )
     sizes = np.bincount(groups[groups >= 0])
     shares = _per_class_shares(sizes, known) if per_class else _shares(sizes, known, random)
     shown = np.zeros(len(groups), dtype=bool)

@@ -25,6 +25,9 @@ from sklearn.svm import SVC, SVR
 from graphsieve._base.errors import InputError, InputTypeError
 from graphsieve._base.messages import keyword, parameter
 from graphsieve._base.parameters import must_be, nearest, quoted
+from graphsieve.table.columns import MemoryTable
+from graphsieve.table.features import Features
+from graphsieve.table.scaling import divisors
 
 DENSE_ELEMENTS = 2**22  # largest sparse table that is made dense, in elements (32 MiB)
 LINEAR_STEPS = 1000  # upper limit; features with standard deviation 1 need far fewer
@@ -36,7 +39,7 @@ class Learner:
     """A named learner.
 
     Features are first scaled to mean 0 and standard deviation 1 over the training rows. Sparse
-    features are not centred.
+    features are not centred. A category or a group of columns counts as much as a single column.
 
     Attributes
     ----------
@@ -60,8 +63,13 @@ class Learner:
     regressor: Callable[[int], Any] | None
     dense: bool = False
 
-    def estimator(self, *, classes: bool, n_samples: int, sparse: bool) -> Any:
-        """Return an unfitted scikit-learn pipeline for this number of training rows."""
+    def estimator(
+        self, *, classes: bool, n_samples: int, sparse: bool, scaled: bool = False
+    ) -> Any:
+        """Return an unfitted scikit-learn pipeline for this number of training rows.
+
+        It only centres features that are `scaled` already.
+        """
         make = self.classifier if classes else self.regressor
         if make is None:
             able = ", ".join(
@@ -73,7 +81,9 @@ class Learner:
             raise InputError(f"learner {self.name!r} cannot predict {kind}; choose from {able}.")
         steps = [_Dense()] if sparse and self.dense else []
         return make_pipeline(
-            *steps, StandardScaler(with_mean=self.dense or not sparse), make(n_samples)
+            *steps,
+            StandardScaler(with_mean=self.dense or not sparse, with_std=not scaled),
+            make(n_samples),
         )
 
 
@@ -175,20 +185,53 @@ def _dense_if_small(X: Any) -> Any:
     return X.toarray() if sp.issparse(X) and X.shape[0] * X.shape[1] <= DENSE_ELEMENTS else X
 
 
+def scaled_alike(features: Features, X: Any, *others: Any) -> list[Any]:
+    """Divide all tables by the standard deviations of the features of the first one."""
+    first, *rest = (
+        MemoryTable.trusted(
+            sp.csc_array(some) if sp.issparse(some) else some, None, features=features
+        )
+        for some in (X, *others)
+    )
+    found = divisors(first, "standard")
+    return [table.divided(*found).matrix for table in (first, *rest)]
+
+
 def predictions(
-    learner: Any, X_train: Any, y_train: NDArray[Any], X_test: Any, *, classes: bool
+    learner: Any,
+    X_train: Any,
+    y_train: NDArray[Any],
+    X_test: Any,
+    *,
+    classes: bool,
+    features: Features | None = None,
 ) -> NDArray[Any]:
     """Return the predictions of a learner (a name or an estimator) for the test rows.
 
-    If all training labels are equal, this class is predicted without fitting.
+    If all training labels are equal, this class is predicted without fitting. A named learner
+    scales `features` of several columns such that each counts as much as a single column. Several
+    targets are predicted one by one, because not every learner can predict them together.
     """
+    if y_train.ndim == 2:
+        columns = [
+            predictions(
+                learner, X_train, target, X_test, classes=classes, features=features
+            ).reshape(X_test.shape[0])
+            for target in y_train.T
+        ]
+        return np.stack(columns, axis=1)
     if classes and len(np.unique(y_train)) == 1:
         return np.full(X_test.shape[0], y_train[0])
     if not isinstance(learner, str):
         return np.asarray(clone(learner).fit(X_train, y_train).predict(X_test))
     X_train, X_test = _dense_if_small(X_train), _dense_if_small(X_test)
+    if features is not None:
+        X_train, X_test = scaled_alike(features, X_train, X_test)
     model = LEARNERS[learner].estimator(
-        classes=classes, n_samples=len(y_train), sparse=sp.issparse(X_train)
+        classes=classes,
+        n_samples=len(y_train),
+        sparse=sp.issparse(X_train),
+        scaled=features is not None,
     )
     # The input has already been checked. Checking again would take a third of the time.
     with config_context(assume_finite=True, skip_parameter_validation=True):

@@ -18,10 +18,12 @@ from graphsieve._base.parameters import is_collection, must_be, one_line, quoted
 from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.learners import check_learner, predictions
-from graphsieve.supervision.parsing import one_dimensional
+from graphsieve.supervision.parsing import all_known, one_dimensional
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import table_in_memory
-from graphsieve.table.containers import column_label
+from graphsieve.table.columns import Table
+from graphsieve.table.containers import refuse_other_index, stacked
+from graphsieve.table.features import Features
 
 # Smallest magnitude of a column. The largest is 1 / SMALLEST. Squares stay within float64.
 SMALLEST = 1e-150
@@ -39,13 +41,15 @@ def score_prefixes(
     learner: Any,
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
 ) -> Floats:
     """Score a learner on the first features of an order, for several numbers of features.
 
     Parameters
     ----------
     order : array of int
-        Column positions, best first. There must be at least as many as the largest size.
+        Feature positions, best first. There must be at least as many as the largest size.
     X_train, X_test : array, sparse matrix or data frame
         Features of the training and test rows.
     y_train, y_test : array
@@ -56,6 +60,8 @@ def score_prefixes(
         A name from `LEARNERS`, or a scikit-learn estimator, which is used without scaling.
     target_type, unlabeled
         As in `GraphSieve`. The type is inferred from `y_train` and `y_test` together.
+    categorical, feature_groups
+        As in `evaluate`. The levels of a category are those of all training and test rows.
 
     Returns
     -------
@@ -68,8 +74,9 @@ def score_prefixes(
     >>> score_prefixes([0, 1], X, y, [[0.9, 5.0], [2.2, 5.0]], ["a", "b"], sizes=[1, 2], learner="1nn")
     array([1. , 0.5])
     """
-    train = read_moderate(X_train)
-    test = _read_test(X_test, train.shape[1])
+    reading = {"categorical": categorical, "feature_groups": feature_groups}
+    train, test, features = _read_both(X_train, y_train, X_test, y_test, reading)
+    n_features = train.shape[1] if features is None else len(features)
     values_train, values_test = one_dimensional(y_train), one_dimensional(y_test)
     for name, X, values in (("X_train", train, values_train), ("X_test", test, values_test)):
         if X.shape[0] != len(values):
@@ -83,8 +90,8 @@ def score_prefixes(
     classes = known.targets is None
     y: NDArray[Any] = known.codes if known.targets is None else known.targets
     check_learner(learner, classes=classes)
-    numbers = checked_sizes(sizes, train.shape[1])
-    positions = checked_order(order, train.shape[1], max(numbers))
+    numbers = checked_sizes(sizes, n_features)
+    positions = checked_order(order, n_features, max(numbers))
     part_train, part_test = (
         known_part(train, y[: len(values_train)]),
         known_part(test, y[len(values_train) :]),
@@ -98,7 +105,9 @@ def score_prefixes(
     with one_thread():
         return np.array(
             [
-                prefix_score(positions[:s], part_train, part_test, learner, classes=classes)
+                prefix_score(
+                    positions[:s], part_train, part_test, learner, classes=classes, of=features
+                )
                 for s in numbers
             ]
         )
@@ -111,13 +120,19 @@ def prefix_score(
     learner: Any,
     *,
     classes: bool,
+    of: Features | None = None,
 ) -> float:
-    """Accuracy or root mean squared error with these features. All rows must be labelled."""
-    X_train, X_test = chosen_columns(train[0], features), chosen_columns(test[0], features)
-    predicted = predictions(learner, X_train, train[1], X_test, classes=classes)
+    """Accuracy or root mean squared error with these features. All rows must be labelled.
+
+    `of` are the columns of all features, or None if every column is a feature.
+    """
+    columns = features if of is None else of.columns_of(features)
+    X_train, X_test = chosen_columns(train[0], columns), chosen_columns(test[0], columns)
+    taken = None if of is None else of.take(features)
+    predicted = predictions(learner, X_train, train[1], X_test, classes=classes, features=taken)
     if classes:
         return float(np.mean(predicted == test[1]))
-    return root_mean_square(predicted.reshape(len(test[1])) - test[1])
+    return root_mean_square(predicted.reshape(test[1].shape) - test[1])
 
 
 def root_mean_square(errors: Floats) -> float:
@@ -131,14 +146,14 @@ def chosen_columns(X: Any, features: Integers) -> Any:
     return np.ascontiguousarray(X[:, features], dtype=np.float64)
 
 
-def read_moderate(X: Any) -> Any:
-    """Return the checked matrix.
+def read_moderate(X: Any, y: Any = None, **reading: Any) -> Table:
+    """Return the checked table, which is read with these options of `table_in_memory`.
 
     Raises `InputError` for numbers with squares that overflow or underflow, because learners
     compute squares.
     """
-    read = table_in_memory(X)
-    matrix, names = read.matrix, read.feature_names
+    table = table_in_memory(X, y, **reading)
+    matrix = table.matrix
     size = np.abs(matrix).max(axis=0)
     largest = np.asarray(size.toarray().ravel() if sp.issparse(size) else size, dtype=np.float64)
     odd = np.flatnonzero((largest > 1 / SMALLEST) | ((largest < SMALLEST) & (largest > 0)))
@@ -146,11 +161,11 @@ def read_moderate(X: Any) -> Any:
         raise InputError(
             parameter("X"),
             " has ",
-            column_label(names, int(odd[0])),
+            table.label(int(odd[0])),
             f" of magnitude {largest[odd[0]]:.3g}, which learners cannot square ({len(odd)} "
             "such columns); change its unit.",
         )
-    return matrix
+    return table
 
 
 def known_part(X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
@@ -160,8 +175,8 @@ def known_part(X: Any, y: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
 
 
 def known_rows(y: NDArray[Any]) -> Booleans:
-    """Mask of the labelled rows: class codes other than −1, or targets other than NaN."""
-    return np.asarray(~np.isnan(y) if y.dtype.kind == "f" else y >= 0)
+    """Mask of the labelled rows: class codes other than −1, or targets that are all known."""
+    return all_known(y) if y.dtype.kind == "f" else np.asarray(y >= 0)
 
 
 def checked_sizes(sizes: Any, n_features: int, *, distinct: bool = False) -> list[int]:
@@ -231,15 +246,31 @@ def checked_order(order: Any, n_features: int, length: int, what: str = "order")
     return positions.astype(np.int64)
 
 
-def _read_test(X: Any, n_features: int) -> Any:
+def _read_both(
+    X_train: Any, y_train: Any, X_test: Any, y_test: Any, reading: dict[str, Any]
+) -> tuple[Any, Any, Features | None]:
+    """Return the training rows, the test rows, and the columns of each feature.
+
+    If there are categories, all rows are read together, because levels may occur in one part only.
+    """
+    train = read_moderate(X_train, y_train, **reading)
+    if train.features is None or not train.features.categorical.any():
+        test = _read_test(X_test, y_test, train.n_columns, reading)
+        return train.matrix, test, train.features
+    refuse_other_index(X_test, y_test)
+    both = read_moderate(stacked(X_train, X_test), **reading)
+    return both.matrix[: train.n_samples], both.matrix[train.n_samples :], both.features
+
+
+def _read_test(X: Any, y: Any, n_columns: int, reading: dict[str, Any]) -> Any:
     """Read the test rows. A single row is allowed, which table readers refuse."""
-    if getattr(X, "shape", None) == (1, n_features) or (isinstance(X, list) and len(X) == 1):
-        test = read_moderate(_safe_indexing(X, [0, 0]))[:1]
+    if getattr(X, "shape", None) == (1, n_columns) or (isinstance(X, list) and len(X) == 1):
+        test = read_moderate(_safe_indexing(X, [0, 0]), **reading).matrix[:1]
     else:
-        test = read_moderate(X)
-    if test.shape[1] != n_features:
+        test = read_moderate(X, y, **reading).matrix
+    if test.shape[1] != n_columns:
         raise InputError(
-            f"X_test has {test.shape[1]} columns, but X_train has {n_features}; they must be the "
+            f"X_test has {test.shape[1]} columns, but X_train has {n_columns}; they must be the "
             "same features."
         )
     return test

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -26,6 +27,8 @@ from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.sieve import Sieve
 from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.columns import MemoryTable
+from graphsieve.table.features import Features
 
 BASELINES = ("random", "all")
 
@@ -125,16 +128,27 @@ def select(
     sizes: Sequence[int],
     random_state: Sequence[int],
     where: str,
+    groups: Integers | None = None,
+    features: Features | None = None,
 ) -> Selected:
     """Run a selector on the training rows.
 
     `y` contains the labels or targets that the selector may use, with −1 or NaN for unlabelled
-    rows.
+    rows. Sieves that test or predict receive the groups of the rows. `features` are the columns of
+    each feature, or None if every column is a feature.
     """
     start = time.perf_counter()
     with gathered() as warned, noted(f"selector {name!r}, {where}"):
         order = _order(
-            name, selector, X, y, supervision=supervision, sizes=sizes, random_state=random_state
+            name,
+            selector,
+            X,
+            y,
+            supervision=supervision,
+            groups=groups,
+            sizes=sizes,
+            random_state=random_state,
+            features=features,
         )
     return Selected(order, time.perf_counter() - start, tuple(warned))
 
@@ -146,10 +160,12 @@ def _order(
     y: NDArray[Any],
     *,
     supervision: Supervision | None,
+    groups: Integers | None,
     sizes: Sequence[int],
     random_state: Sequence[int],
+    features: Features | None,
 ) -> Integers:
-    n_features, largest = X.shape[1], max(sizes)
+    n_features, largest = X.shape[1] if features is None else len(features), max(sizes)
     if isinstance(selector, Baseline):
         return (
             generator([*random_state, 1]).permutation(n_features)
@@ -157,14 +173,46 @@ def _order(
             else np.arange(n_features)
         )
     if isinstance(selector, str):
-        sieve = sieve_called(selector, n_features_to_select=largest)
-        return ranked(fitted_sieve(sieve, X, y, supervision), n_features, sizes, name)
-    if hasattr(selector, "fit"):
+        model = sieve_called(selector, n_features_to_select=largest)
+    elif hasattr(selector, "fit"):
         model = seeded(clone(selector), [*random_state, 2])
-        fit = fitted_sieve if isinstance(model, Sieve) else fitted_elsewhere
-        return ranked(fit(model, X, y, supervision), n_features, sizes, name)
-    order = selector(X, y if supervision is None else supervision)
-    return checked_order(order, n_features, largest, f"the order of selector {name!r}")
+    else:
+        order = selector(X, y if supervision is None else supervision)
+        what = f"the order of selector {name!r}"
+        columns = checked_order(order, X.shape[1], largest, what)
+        return checked_order(in_order(columns, features), n_features, largest, what)
+    found = fitted(model, X, y, supervision, groups=groups, features=features)
+    return ranked(*found, sizes, name)
+
+
+def fitted(
+    model: Any,
+    X: Any,
+    y: NDArray[Any],
+    supervision: Supervision | None,
+    *,
+    groups: Integers | None,
+    features: Features | None,
+) -> tuple[Any, int, Features | None]:
+    """Fit a model, and return it with the number of its inputs and their features.
+
+    Sieves of this library see features. Estimators of other libraries see columns.
+    """
+    if not isinstance(model, Sieve):
+        return fitted_elsewhere(model, X, y, supervision), X.shape[1], features
+    if features is None:
+        return fitted_sieve(model, X, y, supervision, groups), X.shape[1], None
+    matrix = sp.csc_array(X) if sp.issparse(X) else X
+    table = MemoryTable.trusted(matrix, None, features=features)
+    return fitted_sieve(model, table, y, supervision, groups), len(features), None
+
+
+def in_order(columns: Integers, features: Features | None) -> Integers:
+    """Return the features of an order of columns. A feature has the place of its first column."""
+    if features is None:
+        return columns
+    owners = features.owner[columns]
+    return owners[np.sort(np.unique(owners, return_index=True)[1])]
 
 
 def sieve_called(name: str, **options: Any) -> Any:
@@ -186,10 +234,17 @@ def seeded(model: Any, random_state: Sequence[int]) -> Any:
     )
 
 
-def fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
+def fitted_sieve(
+    sieve: Any,
+    X: Any,
+    y: NDArray[Any],
+    supervision: Supervision | None,
+    groups: Integers | None = None,
+) -> Any:
     """Fit a sieve of this library.
 
-    Unlabelled rows are NaN, so that any number, such as −1, can be a class.
+    Unlabelled rows are NaN, so that any number, such as −1, can be a class. The sieve receives the
+    groups if it can use them.
     """
     given = sieve.get_params(deep=False)
     # A few labelled rows do not show whether they are classes or a continuous target, so the type
@@ -202,9 +257,16 @@ def fitted_sieve(sieve: Any, X: Any, y: NDArray[Any], supervision: Supervision |
         method = METHODS.get(given.get("method", ""))
         # A method that uses no supervision refuses any.
         is_unused = method is not None and not method.uses
-        return sieve.fit(X, supervision=None if is_unused else supervision)
+        told = None if is_unused else replace(supervision, groups=None)
+        return sieve.fit(X, supervision=told, **_if_used(sieve, groups))
     known = known_rows(y)
-    return sieve.fit(X, np.where(known, y, np.nan) if known.any() else None)
+    values = y if y.dtype.kind == "f" else np.where(known, y, np.nan)
+    anything = known.any() if y.ndim == 1 else not np.isnan(y).all()
+    return sieve.fit(X, values if anything else None, **_if_used(sieve, groups))
+
+
+def _if_used(sieve: Any, groups: Integers | None) -> dict[str, Any]:
+    return {"groups": groups} if groups is not None and sieve._uses_groups else {}
 
 
 def fitted_elsewhere(model: Any, X: Any, y: NDArray[Any], supervision: Supervision | None) -> Any:
@@ -223,23 +285,31 @@ def fitted_elsewhere(model: Any, X: Any, y: NDArray[Any], supervision: Supervisi
     return model.fit(X, y) if len(rows) == len(y) else model.fit(X[rows], y[rows])
 
 
-def ranked(model: Any, n_features: int, sizes: Sequence[int], name: str) -> Integers:
-    """Return the order of the features, best first, from a fitted selector."""
+def ranked(
+    model: Any, n_inputs: int, features: Features | None, sizes: Sequence[int], name: str
+) -> Integers:
+    """Return the order of the features, best first, from a fitted selector.
+
+    If it has ranked the columns of `features`, a feature is ranked by its best column.
+    """
     if hasattr(model, "ranking_"):
-        ranks = _one_each(model.ranking_, n_features, name, "ranking_")
+        ranks = _one_each(model.ranking_, n_inputs, name, "ranking_")
     elif hasattr(model, "scores_"):
-        scores = _one_each(model.scores_, n_features, name, "scores_")
-        return best_first(scores, large_is_good=bool(getattr(model, "large_is_good_", True)))
+        scores = _one_each(model.scores_, n_inputs, name, "scores_")
+        large_is_good = bool(getattr(model, "large_is_good_", True))
+        return in_order(best_first(scores, large_is_good=large_is_good), features)
     elif hasattr(model, "get_support"):
-        ranks = 1 - _one_each(model.get_support(), n_features, name, "get_support()")
+        ranks = 1 - _one_each(model.get_support(), n_inputs, name, "get_support()")
     else:
         raise InputTypeError(
             f"selector {name!r} has neither ranking_ nor scores_ nor get_support after fit; pass a "
             "function that returns an order."
         )
+    if features is not None:
+        ranks = np.minimum.reduceat(ranks, features.starts[:-1])
     order = np.argsort(ranks, kind="stable")
     for size in sizes:
-        if size < n_features and ranks[order[size - 1]] == ranks[order[size]]:
+        if size < len(ranks) and ranks[order[size - 1]] == ranks[order[size]]:
             shared = int((ranks == ranks[order[size]]).sum())
             raise InputError(
                 f"selector {name!r} gives {shared} features the same rank, so its best {size} are "

@@ -11,9 +11,30 @@ from numpy.typing import NDArray
 from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.errors import InputError
 from graphsieve.assess.evaluation.evaluating import partly_known
+from graphsieve.assess.evaluation.folds import first_of_groups
 from graphsieve.assess.evaluation.hiding import known_count, proportional
 from graphsieve.assess.evaluation.prefixes import known_rows
+from graphsieve.supervision.groups import pairs_of_units
 from graphsieve.supervision.value import Supervision
+
+
+def drawn_groups(known: Supervision, n_groups: int, random: np.random.Generator) -> Integers:
+    """Draw groups as `drawn_rows` draws rows, and return all of their rows in ascending order.
+
+    The first labelled row of a group determines its class. Without groups, rows are drawn.
+    """
+    if known.groups is None or known.n_independent == len(known):
+        return drawn_rows(known, n_groups, random)
+    first = first_of_groups(known.groups, known.labeled)
+    place = np.empty(int(known.groups.max()) + 1, dtype=np.int64)
+    place[known.groups[first]] = np.arange(len(first))
+    owner = place[known.groups]
+    described = replace(
+        known[first],
+        must_link=pairs_of_units(known.must_link, owner),
+        cannot_link=pairs_of_units(known.cannot_link, owner),
+    )
+    return np.flatnonzero(np.isin(owner, drawn_rows(described, n_groups, random)))
 
 
 def drawn_rows(known: Supervision, n_rows: int, random: np.random.Generator) -> Integers:
@@ -64,15 +85,25 @@ def _n_shown(y: NDArray[Any], hide: float) -> int:
 def _strata(known: Supervision) -> tuple[Integers, int]:
     """Return the stratum of each sample, numbered from 0 without gaps.
 
-    The second value is 1 if stratum 0 contains the samples that have only pairs, and else 0.
+    Classes are numbered in the order of the samples, so that their names do not matter. The second
+    value is 1 if stratum 0 contains the samples that have only pairs, and else 0.
     """
-    nothing, target, pairs = known.codes.max(initial=-1) + 1, known.codes.max(initial=-1) + 2, -1
+    codes = _by_appearance(known.codes)
+    nothing, target, pairs = codes.max(initial=-1) + 1, codes.max(initial=-1) + 2, -1
     stratum = np.full(len(known), nothing, dtype=np.int64)
     stratum[np.concatenate([known.must_link, known.cannot_link]).ravel()] = pairs
-    if known.targets is not None:
-        stratum[~np.isnan(known.targets)] = target
-    stratum = np.where(known.codes >= 0, known.codes, stratum)
+    stratum[known.labeled] = target
+    stratum = np.where(codes >= 0, codes, stratum)
     return np.unique(stratum, return_inverse=True)[1].astype(np.int64), int(stratum.min() == pairs)
+
+
+def _by_appearance(codes: Integers) -> Integers:
+    """Number the classes by their first sample. Unknown classes stay −1."""
+    known = codes >= 0
+    _, first, of_class = np.unique(codes[known], return_index=True, return_inverse=True)
+    result = np.full(len(codes), -1, dtype=np.int64)
+    result[known] = np.argsort(np.argsort(first))[of_class]
+    return result
 
 
 def _pair_by_pair(

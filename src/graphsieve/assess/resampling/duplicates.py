@@ -8,7 +8,9 @@ import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve.assess.resampling.measures import share_interval
+from graphsieve.table.centered import feature_columns, spanning
 from graphsieve.table.columns import Table
+from graphsieve.table.scaling import rescaled
 from graphsieve.table.sums import dense_weighting, moments
 
 SAME_FROM = 0.95  # smallest absolute correlation of two columns in the same group
@@ -79,8 +81,15 @@ def near_duplicates(
 def correlations(table: Table, some: Integers, others: Integers) -> Floats:
     """Pearson correlations between `some` columns (rows of the result) and `others`.
 
-    They are 0 for constant columns.
+    They are 0 for constant columns. The correlation of features of several columns is the root of
+    the share of the variance of one that the other explains, in the direction with the smaller
+    share.
     """
+    if table.features is not None:
+        scaled = rescaled(table, "standard")
+        ones, twos = ([feature_columns(scaled, int(j)) for j in side] for side in (some, others))
+        shares = np.minimum(_explained(ones, twos), _explained(twos, ones).T)
+        return np.asarray(np.sqrt(shares))
     unit = _standardized(table.take_columns(some))
     parts = []
     for block in table.take_columns(others).blocks():
@@ -88,6 +97,15 @@ def correlations(table: Table, some: Integers, others: Integers) -> Floats:
         size = np.sqrt(moments(block, dense_weighting(np.ones(table.n_samples))).scatter[0])
         parts.append(np.asarray(block.values.T @ unit).T / np.where(size > 0, size, 1.0))
     return np.concatenate(parts, axis=1)
+
+
+def _explained(by: list[Floats], features: list[Floats]) -> Floats:
+    """Return the share of the variance of each feature (columns) that each of `by` explains."""
+    columns = np.hstack(features)
+    starts = np.cumsum([0] + [feature.shape[1] for feature in features[:-1]])
+    along = [((spanning(one).T @ columns) ** 2).sum(axis=0) for one in by]
+    size = np.add.reduceat((columns**2).sum(axis=0), starts)
+    return np.add.reduceat(along, starts, axis=1) / np.where(size > 0, size, 1.0)
 
 
 def _standardized(table: Table) -> Floats:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, Warned
-from graphsieve._base.messages import keyword, parameter
+from graphsieve._base.messages import keyword, parameter, phrase
 from graphsieve._base.parallel import in_parallel
 from graphsieve._base.parameters import (
     boolean,
@@ -32,23 +32,25 @@ from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.gathering import gathered, give, noted
 from graphsieve.assess.evaluation.prefixes import checked_order
 from graphsieve.assess.evaluation.selection import (
-    fitted_elsewhere,
-    fitted_sieve,
+    fitted,
+    in_order,
     named_selectors,
     ranked,
     seeded,
     sieve_called,
 )
-from graphsieve.assess.resampling.drawing import drawn_rows, partly_hidden
+from graphsieve.assess.resampling.drawing import drawn_groups, partly_hidden
 from graphsieve.assess.resampling.duplicates import groups_of
 from graphsieve.assess.resampling.measures import agreement, share_interval
 from graphsieve.assess.resampling.results import RANKS_WITHIN, Stability, most_frequent_first
-from graphsieve.select.preparation import joined_supervision, wanted_features
+from graphsieve.select.preparation import joined_supervision, wanted_features, with_copies
 from graphsieve.select.sieve import Sieve
-from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.supervision.value import Supervision, TargetType, with_groups
 from graphsieve.table.any_table import table_in_memory
+from graphsieve.table.features import Features
 
 MOST_RESAMPLES = 10**6
+FEWEST_GROUPS = 3  # Two of two groups would be all samples, in every resample.
 
 
 @ignoring_underflow
@@ -58,12 +60,15 @@ def stability(
     y: Any = None,
     *,
     supervision: Supervision | None = None,
+    groups: Any = None,
     n_features_to_select: int | float | str | None = None,
     n_resamples: int = 50,
     fraction: float = 0.5,
     hide: float | None = None,
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -83,12 +88,16 @@ def stability(
         in `graphsieve.evaluate`.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Features.
-    y : array of shape (n_samples,), optional
+    y : array of shape (n_samples,) or (n_samples, n_targets), optional
         Class labels (−1, None or NaN where unlabelled) or a continuous target (NaN where
         unlabelled).
     supervision : Supervision, optional
         Further supervision, combined with `y` as in `GraphSieve.fit`. A resample keeps the pairs of
         which it contains both samples.
+    groups : array of shape (n_samples,), optional
+        Samples that are not independent, such as the subject of each measurement. A resample
+        contains all samples of a group or none of them. None takes only copies of a sample as a
+        group, with a warning.
     n_features_to_select : int, float, "auto" or None
         Number (or fraction) of features to select. ``"auto"`` requires a selector that determines
         the number itself. None leaves the number to the selector, and it may then differ between
@@ -104,6 +113,8 @@ def stability(
     target_type, unlabeled
         Type of `y`, and the number that marks an unlabelled sample, as in `GraphSieve`. For a
         sieve, ``"auto"`` means the `target_type` of the sieve.
+    categorical, feature_groups
+        As in `graphsieve.evaluate`.
     random_state : None, int, SeedSequence, RandomState or Generator
         Seed for the rows, the hidden labels, and estimators with a `random_state` of None.
     n_jobs : int or None
@@ -125,7 +136,7 @@ def stability(
     >>> [name for name, stable in zip(found.names, found.stable(0.9)) if stable]
     ['petal length (cm)', 'petal width (cm)']
     """
-    table = table_in_memory(X)
+    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
     names = table.feature_names or tuple(f"x{j}" for j in range(table.n_features))
     called, one = _one_selector(selector)
     reading = {
@@ -133,22 +144,33 @@ def stability(
         "target_type": _target_type(target_type, one),
         "unlabeled": unlabeled,
     }
-    known = joined_supervision(table, y, supervision, reading)
+    known = joined_supervision(table, y, with_groups(supervision, groups, X), reading)
+    known = with_copies(table, known)
     n_resamples = count(2, sensible=MOST_RESAMPLES)("n_resamples", n_resamples)
     fraction, hide = _checked_shares(fraction, hide, known)
     # The small addend prevents rounding errors: 0.29 of 100 samples are 29, not 28.
-    n_rows = max(2, floor(fraction * table.n_samples + 1e-9))
+    n_drawn = max(2, floor(fraction * known.n_independent + 1e-9))
+    if known.groups is not None and known.n_independent < FEWEST_GROUPS:
+        raise InputError(
+            f"resamples need at least {FEWEST_GROUPS} groups or different samples, but there "
+            f"{'is' if known.n_independent == 1 else 'are'} {known.n_independent}; if all samples "
+            "are independent, ",
+            phrase("pass groups with a different entry for each sample"),
+            ".",
+        )
+    n_rows = n_drawn if known.n_independent == len(known) else round(fraction * len(known))
     progress = either(None, boolean())("progress", progress)
     matrix = sp.csr_array(table.matrix) if table.is_sparse else table.matrix
     seed = seed_number(random_state)
     task = Task(
         matrix,
+        table.features,
         known,
         supervision is None,
         called,
         one,
         n_features_to_select,
-        n_rows,
+        n_drawn,
         hide,
         seed,
         n_resamples,
@@ -237,15 +259,20 @@ def _checked_shares(fraction: Any, hide: Any, known: Supervision) -> tuple[float
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Arguments that all resamples share. `from_y` is True if all supervision was passed as y."""
+    """Arguments that all resamples share.
+
+    `from_y` is True if all supervision was passed as y. `n_drawn` is the number of groups in a
+    resample, or of samples if there are no groups.
+    """
 
     X: Any
+    features: Features | None
     known: Supervision
     from_y: bool
     name: str
     selector: Any
     n_features_to_select: Any
-    n_rows: int
+    n_drawn: int
     hide: float | None
     seed: int
     n_resamples: int
@@ -280,13 +307,14 @@ def _run(task: Task, place: int | None) -> Outcome:
             X.copy(),
             y.copy(),
             None if task.from_y else known,
-            [task.seed, task.n_resamples if place is None else place, 2],
+            groups=known.groups,
+            random_state=[task.seed, task.n_resamples if place is None else place, 2],
         )
     return Outcome(chosen, places, tuple(warned))
 
 
 def _resample(task: Task, place: int) -> tuple[Any, Supervision]:
-    rows = drawn_rows(task.known, task.n_rows, generator([task.seed, place, 0]))
+    rows = drawn_groups(task.known, task.n_drawn, generator([task.seed, place, 0]))
     known = task.known[rows]
     return task.X[rows], known if task.hide is None else partly_hidden(
         known, task.hide, generator([task.seed, place, 1])
@@ -294,31 +322,42 @@ def _resample(task: Task, place: int) -> tuple[Any, Supervision]:
 
 
 def _selected(
-    task: Task, X: Any, y: NDArray[Any], supervision: Supervision | None, random_state: list[int]
+    task: Task,
+    X: Any,
+    y: NDArray[Any],
+    supervision: Supervision | None,
+    *,
+    groups: Integers | None,
+    random_state: list[int],
 ) -> tuple[Booleans, Floats]:
-    n_features, asked = X.shape[1], task.n_features_to_select
+    n_features = X.shape[1] if task.features is None else len(task.features)
+    asked = task.n_features_to_select
     if not isinstance(task.selector, str) and not hasattr(task.selector, "fit"):
         wanted = _wanted(asked, n_features, task.name)
-        order = checked_order(
+        columns = checked_order(
             task.selector(X, y if supervision is None else supervision),
-            n_features,
+            X.shape[1],
             wanted,
             "the order",
         )
+        order = checked_order(in_order(columns, task.features), n_features, wanted, "the order")
         named = np.full(n_features, len(order))
         named[order] = np.arange(len(order))
         return named < wanted, rankdata(named)
     model = _model(task.selector, asked, random_state)
-    fit = fitted_sieve if isinstance(model, Sieve) else fitted_elsewhere
-    model = fit(model, X, y, supervision)
+    model, n_inputs, features = fitted(
+        model, X, y, supervision, groups=groups, features=task.features
+    )
     its_own = asked is None or "n_features_to_select" in model.get_params(deep=False)
     if its_own and hasattr(model, "get_support"):
-        return np.asarray(model.get_support(), dtype=bool), _places(
-            model, ranked(model, n_features, (), task.name)
-        )
+        chosen = np.asarray(model.get_support(), dtype=bool)
+        if features is not None:  # A feature is selected if one of its columns is.
+            chosen = features.sums(chosen) > 0
+        order = ranked(model, n_inputs, features, (), task.name)
+        return chosen, _places(model, order, features)
     wanted = _wanted(asked, n_features, task.name)
-    order = ranked(model, n_features, (wanted,), task.name)
-    return np.isin(np.arange(n_features), order[:wanted]), _places(model, order)
+    order = ranked(model, n_inputs, features, (wanted,), task.name)
+    return np.isin(np.arange(n_features), order[:wanted]), _places(model, order, features)
 
 
 def _model(selector: Any, asked: Any, random_state: list[int]) -> Any:
@@ -332,13 +371,21 @@ def _model(selector: Any, asked: Any, random_state: list[int]) -> Any:
     return model
 
 
-def _places(model: Any, order: Integers) -> Floats:
-    """Return the rank of each feature, from 1. Ties share their mean rank."""
-    if hasattr(model, "ranking_"):
-        return np.asarray(rankdata(model.ranking_))
-    if hasattr(model, "scores_"):
+def _places(model: Any, order: Integers, features: Features | None) -> Floats:
+    """Return the rank of each feature, from 1. Ties share their mean rank.
+
+    If the model has ranked the columns of `features`, the best column of a feature counts.
+    """
+    if not hasattr(model, "ranking_") and hasattr(model, "scores_"):
         return np.asarray(np.argsort(order) + 1.0)
-    return np.asarray(rankdata(~np.asarray(model.get_support(), dtype=bool)))
+    ranks = (
+        np.asarray(model.ranking_)
+        if hasattr(model, "ranking_")
+        else 1 - np.asarray(model.get_support(), dtype=np.int64)
+    )
+    if features is not None:
+        ranks = np.minimum.reduceat(ranks, features.starts[:-1])
+    return np.asarray(rankdata(ranks))
 
 
 def _wanted(asked: Any, n_features: int, name: str) -> int:

@@ -59,6 +59,13 @@ class Arrangement:
             result[:, j] = random.permutation(np.sort(sign * values if sign else values))
         return result
 
+    def shuffled_together(self, columns: Floats) -> Floats:
+        """Shuffle the rows of the columns of one feature, as `shuffled` does for one column."""
+        values = np.unique(columns, axis=0, return_inverse=True)[1].ravel().astype(np.float64)
+        random = np.random.default_rng(self._seed(values))
+        order = random.permutation(np.argsort(values, kind="stable"))
+        return np.asarray(columns[order])
+
     def _seed(self, values: Floats) -> int:
         if self.nameless:  # The ranks of the values in each group, whatever its number is
             ranks = _ranked(values)[np.lexsort((values, self.colors))].astype("<i8")
@@ -75,7 +82,12 @@ def by_classes(codes: Integers) -> Arrangement:
 
 
 def by_target(target: Floats) -> Arrangement:
-    """Sort samples by a target. The sign of the target does not matter."""
+    """Sort samples by a target. The sign of the target does not matter.
+
+    Several targets are used in the order of their values.
+    """
+    if target.ndim == 2:
+        return by_probabilities(np.round(target, DIGITS))
     centered = target - (target.min() / 2 + target.max() / 2)
     return Arrangement.by(_ranked((_sign(centered) or 1.0) * target))
 

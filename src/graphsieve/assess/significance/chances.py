@@ -15,8 +15,9 @@ from scipy.special import gammaln
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.progress import Progress
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
-from graphsieve.assess.significance.arrangement import Arrangement, by_numbers
+from graphsieve.assess.significance.arrangement import DIGITS, Arrangement, by_numbers
 from graphsieve.assess.significance.shares import Share
+from graphsieve.table.centered import feature_basis, feature_columns
 from graphsieve.table.columns import Table
 
 ENUMERATED = 5040  # number of orders (7 samples) up to which all orders are always enumerated
@@ -150,7 +151,45 @@ def share_p_values(
     return np.asarray(np.clip(result, np.exp(np.maximum(fewest, -700.0)), 1.0))
 
 
-def _shares(part: Floats, whole: Floats) -> Floats:
+def several_p_value(
+    share: Share, columns: Floats, chance: Chance, arrangement: Arrangement | None = None
+) -> float:
+    """p-value of a feature of several columns, which are permuted together.
+
+    Its share is that of the sums of both forms over the columns. It is counted, without a law.
+    """
+    centered = columns - columns.mean(axis=0)
+    centered /= np.sqrt((centered**2).sum())
+    part, whole = (found[0] for found in share.values(centered, np.arange(len(columns))[None]))
+    observed = _shares(part.sum(), whole.sum())
+    orders = chance.all_orders(share.n_samples)
+    if np.isnan(observed):
+        return np.nan
+    if orders is not None:
+        found = _shares(*_summed(share, centered, orders))
+        return float((found <= observed + EQUAL_SHARES).sum() / (~np.isnan(found)).sum())
+    # Neither the order of the rows nor that of the columns must matter.
+    ordered = centered[:, np.lexsort((np.round(part, DIGITS), np.round(whole, DIGITS)))]
+    arrangement = by_numbers(*share.invariants()) if arrangement is None else arrangement
+    shuffled, as_good, drawn = arrangement.shuffled_together(ordered), 0, 0
+    for orders in chance.orders(share.n_samples):
+        found = _shares(*_summed(share, shuffled, orders, arrangement.places))
+        so_far = as_good + (found[~np.isnan(found)] <= observed + EQUAL_SHARES).cumsum()
+        if drawn >= FEWEST_PERMUTATIONS and (so_far >= STOP_COUNT).any():
+            # Counting ends at the exact permutation that completes the count.
+            return STOP_COUNT / (drawn + 1 + int((so_far >= STOP_COUNT).argmax()))
+        as_good, drawn = int(so_far.max(initial=as_good)), drawn + len(so_far)
+        if drawn >= FEWEST_PERMUTATIONS and as_good >= STOP_COUNT:
+            break
+    return (as_good + 1) / (drawn + 1)
+
+
+def _summed(share: Share, *arguments: Any) -> tuple[Floats, Floats]:
+    part, whole = share.values(*arguments)
+    return part.sum(axis=1), whole.sum(axis=1)
+
+
+def _shares(part: Any, whole: Any) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > ZERO_TOLERANCE, np.clip(part / whole, 0.0, 1.0), np.nan)
 
@@ -261,10 +300,28 @@ def _continued(
 
 
 def over_columns(
-    table: Table, share: Share, chance: Chance, scorable: Booleans, arrangement: Arrangement
+    table: Table,
+    share: Share,
+    chance: Chance,
+    scorable: Booleans,
+    arrangement: Arrangement,
+    *,
+    spanned: bool = False,
 ) -> Floats:
-    """p-values of all features that have a score, computed in blocks of columns."""
+    """p-values of all features that have a score, computed in blocks of columns.
+
+    If `spanned`, orthonormal columns replace the columns of a feature of several columns.
+    """
     result = np.full(table.n_features, np.nan)
+    if table.features is not None:
+        single = np.flatnonzero(table.features.sizes == 1)
+        if len(single):
+            alone = table.take_columns(table.features.starts[single])
+            result[single] = over_columns(alone, share, chance, scorable[single], arrangement)
+        for feature in table.features.several[scorable[table.features.several]]:
+            read = feature_basis if spanned else feature_columns
+            result[feature] = several_p_value(share, read(table, int(feature)), chance, arrangement)
+        return result
     orders = chance.all_orders(table.n_samples)
     at_once = 4 * PERMUTATIONS_AT_ONCE if orders is None else len(orders)
     with Progress("testing features", chance.progress) as shown:

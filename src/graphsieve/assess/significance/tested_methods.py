@@ -24,6 +24,7 @@ from graphsieve.assess.significance.chances import (
     Chance,
     narrow_parts,
     over_columns,
+    several_p_value,
     share_p_values,
 )
 from graphsieve.assess.significance.forms import Form, centering, energy_form, spread_form
@@ -35,8 +36,10 @@ from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.score_registry import METHODS
-from graphsieve.scores.targets import known_targets, numeric_target, rows_of
+from graphsieve.scores.targets import known_targets, numeric_target, rows_of, target_basis
+from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
+from graphsieve.table.centered import feature_columns
 from graphsieve.table.columns import Table
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import group_weightings
@@ -69,7 +72,14 @@ def p_values_of(
         return _without_each_feature(table, given, chance)
     scores = method.core(table, known, **given).values
     rows, share, arrangement = _share_of(method.name, table, known, given)
-    return scores, over_columns(rows_of(table, rows), share, chance, ~np.isnan(scores), arrangement)
+    return scores, over_columns(
+        rows_of(table, rows),
+        share,
+        chance,
+        ~np.isnan(scores),
+        arrangement,
+        spanned=method.name == "pearson",  # the share of a multiple correlation
+    )
 
 
 def _share_of(
@@ -91,17 +101,17 @@ def _share_of(
         return all_rows, share, by_pairs(known)
     if name == "supervised_laplacian":
         target = known_targets(known)
-        rows = np.flatnonzero(~np.isnan(target))
+        rows = np.flatnonzero(all_known(target))
         graph = target_graph(target[rows], given["n_neighbors"], given["bandwidth"]).graph
         return rows, laplacian_share(graph), by_target(target[rows])
     if name == "pearson":
         target = numeric_target(known)
-        rows = np.flatnonzero(~np.isnan(target))
+        rows = np.flatnonzero(all_known(target))
         return rows, _correlation_share(target[rows]), by_target(target[rows])
-    if name == "weighted_laplacian" and known.probabilities is not None:
-        factor = known.label_probabilities()
+    if name == "weighted_laplacian" and "probabilities" in known.kinds:
+        rows, factor = known.label_probabilities()
         share = _class_share(factor, balanced=given["class_weight"] == "balanced")
-        return all_rows, share, by_probabilities(factor)
+        return rows, share, by_probabilities(factor)
     rows = np.flatnonzero(known.codes >= 0)
     _, codes, n_classes = labeled_part(table, known)
     factor = group_weightings(codes, n_classes).toarray()
@@ -126,7 +136,9 @@ def _class_share(factor: Floats, *, balanced: bool) -> Share:
 
 
 def _correlation_share(target: Floats) -> Share:
-    """1 − correlation²."""
+    """1 − correlation², or 1 − multiple correlation² for several targets."""
+    if target.ndim == 2:
+        return _explained_share(target_basis(target))
     scaled = standardized_target(target)  # prevents overflow
     centered = scaled - scaled.mean()
     norm = float(np.sqrt(centered @ centered))
@@ -135,12 +147,19 @@ def _correlation_share(target: Floats) -> Share:
             "the known target values are all equal, so no feature can be associated with them; "
             "pass different values."
         )
-    line = Form(
-        sp.csr_array((len(target), len(target))),
-        sp.csr_array((centered / norm)[:, None]),
-        np.array([-1.0]),
-    )
-    return Share.of(centering(len(target)) + line, centering(len(target)))
+    return _explained_share((centered / norm)[:, None])
+
+
+def _explained_share(basis: Floats) -> Share:
+    """Share of the variance that an orthonormal basis of centred columns leaves unexplained."""
+    n, rank = basis.shape
+    if not rank:
+        raise InputError(
+            "the known values of each target are all equal, so no feature can be associated with "
+            "them; pass different values."
+        )
+    lines = Form(sp.csr_array((n, n)), sp.csr_array(basis), np.full(rank, -1.0))
+    return Share.of(centering(n) + lines, centering(n))
 
 
 def _without_each_feature(
@@ -166,19 +185,22 @@ def _without_each_feature(
     tracker, everything = Tracker(table), np.arange(p)
     scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")
     with Progress("testing features", chance.progress) as shown:
-        for columns, dense, constant in narrow_parts(table, 1):
-            for place in np.flatnonzero(~constant):
-                feature = columns.start + int(place)
+        for feature in range(p):
+            part = table.take_features(np.array([feature]))
+            if not part.evaluated(lambda block: block.constant).all():
                 tracker.follow(np.delete(everything, feature))
                 with warnings.round():
                     graph = neighbor_graph(
                         table.within(tracker), given["n_neighbors"], given["bandwidth"]
                     ).graph
-                scores[feature] = laplacian_ratio(table.take_columns(np.array([feature])), graph)[0]
-                if not np.isnan(scores[feature]):
-                    values[feature] = share_p_values(
-                        laplacian_share(graph), dense[:, [place]], chance
-                    )[0]
-                shown.tell(f"{feature + 1} of {p}")
+                scores[feature] = laplacian_ratio(part, graph)[0]
+            if not np.isnan(scores[feature]):
+                share = laplacian_share(graph)
+                values[feature] = (
+                    share_p_values(share, next(narrow_parts(part, 1))[1], chance)[0]
+                    if part.n_columns == 1
+                    else several_p_value(share, feature_columns(table, feature), chance)
+                )
+            shown.tell(f"{feature + 1} of {p}")
     warnings.give()
     return scores, values

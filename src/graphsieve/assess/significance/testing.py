@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import scipy.sparse as sp
+
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import boolean, checked, choice, count, either, mapping, positive
@@ -14,9 +17,10 @@ from graphsieve.assess.significance.results import Control, Significance, adjust
 from graphsieve.assess.significance.tested_methods import COVERED, p_values_of
 from graphsieve.scores.method import Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.scores.score_registry import METHODS
-from graphsieve.supervision.value import Supervision, TargetType
+from graphsieve.select.preparation import with_copies
+from graphsieve.supervision.value import Supervision, TargetType, with_groups
 from graphsieve.table.any_table import table_in_memory
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.scaling import SCALES, Scale, rescaled, standardized_target
 
 # For a target, tests have more power with more neighbours than the published 5 (see
@@ -41,9 +45,12 @@ def feature_p_values(
     y: Any = None,
     *,
     supervision: Supervision | None = None,
+    groups: Any = None,
     method: str = "auto",
     target_type: TargetType = "auto",
     unlabeled: int | None = -1,
+    categorical: Any = "auto",
+    feature_groups: Any = None,
     control: Control = "bh",
     n_permutations: int = 10_000,
     random_state: Any = 0,
@@ -62,10 +69,14 @@ def feature_p_values(
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
         Features.
-    y : array of shape (n_samples,), optional
+    y : array of shape (n_samples,) or (n_samples, n_targets), optional
         Labels or a continuous target, as in `Supervision.from_y`.
     supervision : Supervision, optional
         Supervision in addition to `y`, or instead of it.
+    groups : array of shape (n_samples,), optional
+        Samples that are not independent, such as the subject of each measurement. The samples of a
+        group with the same label are replaced by their mean, and so are their targets and
+        probabilities. None takes only copies of a sample as a group, with a warning.
     method : str
         ``"fisher"`` (labels), ``"supervised_laplacian"`` or ``"pearson"`` (target),
         ``"weighted_laplacian"`` (probabilities), ``"constraint"`` (pairs), ``"laplacian"`` (no
@@ -74,6 +85,9 @@ def feature_p_values(
         target.
     target_type, unlabeled
         As in `Supervision.from_y`.
+    categorical, feature_groups
+        As in `GraphSieve`. The columns of a feature are permuted together, and their energies and
+        spreads are summed.
     control : {"bh", "by"}
         Procedure that controls the false discovery rate: Benjamini–Hochberg, or
         Benjamini–Yekutieli, which needs no assumption about the dependence between features.
@@ -100,9 +114,9 @@ def feature_p_values(
     Notes
     -----
     A p-value refers to one feature and one score. It does not measure the value of a feature in
-    addition to others. Features with few distinct values or with a heavy tail have counted
-    p-values, which are never below 1 / (n_permutations + 1). Other p-values below that number are
-    extrapolated by a fitted distribution, and indicate an order of magnitude.
+    addition to others. Features of several columns, with few distinct values or with a heavy tail
+    have counted p-values, which are never below 1 / (n_permutations + 1). Other p-values below that
+    number are extrapolated by a fitted distribution, and indicate an order of magnitude.
 
     Share of real features found at a false discovery rate of 5 % (20 real features among 200,
     normal noise, 12 repetitions; standard errors up to 0.08, and 0.2 in the last row, which has 2
@@ -152,8 +166,10 @@ def feature_p_values(
         },
         PARAMETERS,
     )
-    table = table_in_memory(X)
-    known = _what_is_known(table, y, supervision, target_type, unlabeled)
+    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
+    supervision = with_groups(supervision, groups, X)
+    known = with_copies(table, _what_is_known(table, y, supervision, target_type, unlabeled))
+    table, known = _each_once(table, known)
     chosen = METHODS[_by_what_is_known(known) if given["method"] == "auto" else given["method"]]
     chosen.check_supervision(known)
     _refuse_unused(chosen, supervision)
@@ -189,6 +205,26 @@ def feature_p_values(
         n_samples=table.n_samples,
         large_is_good=chosen.direction == "large",
     )
+
+
+def _each_once(table: Table, known: Supervision) -> tuple[Table, Supervision]:
+    """Replace the samples of each group and class by their mean."""
+    units = known.units()
+    if units.owner is None:
+        return table, known
+    if units.n < 2:
+        raise InputError(
+            parameter("groups"),
+            " has a single group, but a test needs independent samples; leave it out, or pass more "
+            "groups.",
+        )
+    matrix = (
+        sp.csc_array(units.sparse_means(table.matrix))
+        if table.is_sparse
+        else units.means(np.asarray(table.matrix, dtype=np.float64))
+    )
+    replaced = MemoryTable.trusted(matrix, table.feature_names, features=table.features)
+    return replaced, known.of_units(units)
 
 
 def _what_is_known(

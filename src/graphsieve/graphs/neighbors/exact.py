@@ -542,6 +542,15 @@ class TargetRuns:
         within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return self.order[self.start[runs][owner] + within], owner
 
+    @property
+    def magnitude(self) -> Floats:
+        """The largest absolute value of each run."""
+        return np.abs(self.values)
+
+    def squared_gaps(self, one: Integers, other: Integers) -> Floats:
+        """Return the squared distances between the values of runs."""
+        return np.asarray((self.values[one] - self.values[other]) ** 2)
+
     @cached_property
     def reach(self) -> Floats:
         """The distance of each run to its k-th nearest other sample, including rounding errors."""
@@ -564,7 +573,12 @@ class TargetRuns:
             return line_pairs(
                 self.values, self.reach, self.order, n_expected=self.n_neighbors * len(self.order)
             )
-        low, high, squared = self.pairs()
+        return self._expanded(*self.pairs())
+
+    def _expanded(
+        self, low: Integers, high: Integers, squared: Floats
+    ) -> tuple[Integers, Integers, Floats]:
+        """Return the pairs of samples of the given pairs of runs."""
         left, pair = self.members(low)
         right, of_left = self.members(high[pair])
         return left[of_left], right, squared[pair][of_left]
@@ -596,7 +610,12 @@ class TargetRuns:
         sizes[:, side] -= 1  # the sample itself
         order = np.argsort(gaps, axis=1, kind="stable")
         gaps, sizes = (np.take_along_axis(each, order, axis=1) for each in (gaps, sizes))
-        gaps = np.concatenate([gaps, np.full((n_runs, 1), np.inf)], axis=1)
+        return self._by_sample(gaps, sizes)
+
+    def _by_sample(self, gaps: Floats, sizes: Integers) -> Floats:
+        """Return the distances to the k nearest samples, given those to runs and their sizes."""
+        k = self.n_neighbors
+        gaps = np.concatenate([gaps, np.full((len(gaps), 1), np.inf)], axis=1)
         filled = np.cumsum(sizes, axis=1)
         # The r-th nearest sample is in the first run at which the cumulative count exceeds r.
         steps = np.stack([(filled <= r).sum(axis=1) for r in range(k)], axis=1)
@@ -616,6 +635,60 @@ class TargetRuns:
         return query, found + (found >= runs[query])  # skips the run itself
 
 
+@dataclass(frozen=True)
+class TargetPoints(TargetRuns):
+    """Samples grouped into runs of equal values of several targets.
+
+    `values` has shape (n_runs, n_targets). Distances are Euclidean.
+    """
+
+    @cached_property
+    def _tree(self) -> cKDTree:
+        return cKDTree(self.values)
+
+    @property
+    def magnitude(self) -> Floats:
+        return np.asarray(np.abs(self.values).max(axis=1))
+
+    def squared_gaps(self, one: Integers, other: Integers) -> Floats:
+        difference = self.values[one] - self.values[other]
+        return np.asarray(np.einsum("ij,ij->i", difference, difference))
+
+    @cached_property
+    def reach(self) -> Floats:
+        return largest_tie(self.magnitude, self.nearest_samples()[:, -1])
+
+    def nearest_samples(self) -> Floats:
+        n_runs = len(self.values)
+        # Every run contains a sample, so k other runs are sufficient.
+        some = min(self.n_neighbors + 1, n_runs)
+        gaps, places = (
+            found.reshape(n_runs, some) for found in self._tree.query(self.values, k=some)
+        )
+        own = places == np.arange(n_runs)[:, None]
+        return self._by_sample(gaps, self.size[places] - own)
+
+    def runs_within(self, runs: Integers, reach: Floats) -> tuple[Integers, Integers]:
+        lists = self._tree.query_ball_point(self.values[runs], reach)
+        query = np.repeat(np.arange(len(runs)), [len(one) for one in lists])
+        found = np.array([run for one in lists for run in one], dtype=np.int64)
+        other = found != runs[query]
+        return query[other], found[other]
+
+    def pairs(self) -> tuple[Integers, Integers, Floats]:
+        query, found = self.runs_within(np.arange(len(self.values)), self.reach)
+        both = np.sort(np.stack([query, found], axis=1), axis=1)
+        low, high = (np.unique(both, axis=0) if len(both) else both).T
+        return low, high, self.squared_gaps(low, high)
+
+    def sample_pairs(self) -> tuple[Integers, Integers, Floats]:
+        return self._expanded(*self.pairs())
+
+    def band(self) -> None:
+        """Samples along several targets do not follow each other."""
+        return
+
+
 def largest_tie(values: Floats, distance: Floats) -> Floats:
     """Return the largest distance from each value that ties with the given distance.
 
@@ -626,7 +699,11 @@ def largest_tie(values: Floats, distance: Floats) -> Floats:
 
 
 def target_runs(target: Floats, n_neighbors: int) -> TargetRuns:
-    """Sort a target into runs for a neighbour search in O(n log n + n k)."""
+    """Group one target or several into runs for a neighbour search in about O(n log n + n k)."""
+    if target.ndim == 2:
+        values, place, size = np.unique(target, axis=0, return_inverse=True, return_counts=True)
+        order, start = np.argsort(place.ravel(), kind="stable"), np.cumsum(size) - size
+        return TargetPoints(n_neighbors, order, start, size, values)
     order = np.argsort(target)
     sorted_target = target[order]
     begins = np.ones(len(target), dtype=bool)

@@ -104,7 +104,7 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
     A table is treated as counts if it has no negative values and at least 90 % of its values are
     zero. In addition, at least half of its rows must have five or more nonzero values. The
     direction of a row with fewer nonzero values is not informative, for example in a table of a
-    few columns that are mostly zero.
+    few columns that are mostly zero. A table with categories is not treated as counts.
 
     Returns
     -------
@@ -123,10 +123,12 @@ def chosen_metric(table: Table) -> tuple[Metric, str]:
     >>> chosen_metric(MemoryTable(np.tri(100, k=-1) - np.tri(100, k=-7)))
     ('cosine', '94 % of all values are zero and none is negative, as in counts')
     """
+    if table.features is not None and table.features.categorical.any():
+        return "euclidean", "there are categories"
     if table.smallest < 0:
         return "euclidean", "there are negative values"
     entries = table.entries_by_row()
-    zeros = 1 - float(entries.sum()) / (table.n_samples * table.n_features)
+    zeros = 1 - float(entries.sum()) / (table.n_samples * table.n_columns)
     if zeros < MOSTLY_ZERO:
         return (
             "euclidean",

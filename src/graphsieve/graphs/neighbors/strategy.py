@@ -153,7 +153,7 @@ def takes_long(table: Table) -> bool:
     """Whether the exact search among all samples takes more than about a minute on two cores."""
     return (
         not table.is_sparse
-        and table.n_samples**2 * table.n_features > EXACT_UP_TO
+        and table.n_samples**2 * table.n_columns > EXACT_UP_TO
         and not _suits_tree(table)
     )
 
@@ -164,7 +164,7 @@ def _suits_tree(table: Table) -> bool:
     No such tree is built for out-of-core rows. They are searched by pairs of groups, and the number
     of pairs grows as n².
     """
-    return not isinstance(table, StoredTable) and suits_tree(table.n_samples, table.n_features)
+    return not isinstance(table, StoredTable) and suits_tree(table.n_samples, table.n_columns)
 
 
 def recall_of(table: Table) -> float | None:

@@ -60,7 +60,7 @@ class Tracker:
     def __init__(self, table: Table, *, kept_elements: int = KEPT_ELEMENTS) -> None:
         self._table, self._kept_elements = table, kept_elements
         self._exponents = table.column_exponents()
-        self._features = np.arange(table.n_features)
+        self._n_compared = table.n_features
         self._all_samples = np.arange(table.n_samples)
         self._key_of_all = self._all_samples.tobytes()
         self._space: _Space | None = None
@@ -68,7 +68,9 @@ class Tracker:
 
     def follow(self, features: Integers) -> None:
         """Set the current features, in increasing order."""
-        self._features = features
+        self._n_compared = len(features)
+        if self._table.features is not None:
+            features = self._table.features.columns_of(features)
         largest = int(self._exponents[features].max())
         exponent = 0 if largest == NO_EXPONENT else unit_exponent(largest)
         if self._space is None or self._space.exponent != exponent:
@@ -85,7 +87,7 @@ class Tracker:
     @property
     def n_compared(self) -> int:
         """The number of current features."""
-        return len(self._features)
+        return self._n_compared
 
     @property
     def rows_exponent(self) -> int:
@@ -148,12 +150,12 @@ class _Space:
             self.all_features.data = scale_by_power_of_two(
                 self.all_features.data, np.repeat(powers, np.diff(self.all_features.indptr))
             )
-            self.center = np.zeros(table.n_features)
+            self.center = np.zeros(table.n_columns)
         else:
             self.all_features = scale_by_power_of_two(
                 np.asarray(table.matrix, dtype=np.float64), powers
             )
-            self.center = np.zeros(table.n_features)
+            self.center = np.zeros(table.n_columns)
             self.center[usable] = self.all_features[:, usable].mean(axis=0)
         self.features = np.empty(0, dtype=np.int64)
         self._rows: Any = None

@@ -14,6 +14,7 @@ from graphsieve._base.optional import needed
 from graphsieve._base.parameters import quoted
 from graphsieve.table.arrow_columns import (
     has_rounded_decimals,
+    is_category,
     is_pandas_index,
     is_plain,
     is_text,
@@ -23,6 +24,7 @@ from graphsieve.table.arrow_columns import (
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 from graphsieve.table.files.opening import ByteSource, damage_reported
 from graphsieve.table.files.table_file import (
+    IDENTIFIER,
     MISSING,
     TableFile,
     boolean_note,
@@ -37,13 +39,23 @@ from graphsieve.table.files.table_file import (
     warn_of_rounded,
     without_empty_columns,
 )
+from graphsieve.table.files.text import TextOptions
+from graphsieve.table.files.text_columns import (
+    MOST_TEXTS,
+    TextColumn,
+    leveled,
+    numbers_of,
+)
 
 ROWS_AT_ONCE = 2**14  # rows per batch
 _TITLES = {"parquet": "Parquet", "feather": "Feather (Arrow)"}
 
 
 def read_arrow(
-    source: ByteSource, format: str, keep: Sequence[str], missing: frozenset[str] = MISSING
+    source: ByteSource,
+    format: str,
+    keep: Sequence[str],
+    options: TextOptions,
 ) -> TableFile:
     """Read the table in a Parquet or Arrow file."""
     pa = needed(
@@ -55,7 +67,7 @@ def read_arrow(
         schema, batches = (
             _parquet(source, keep, pa) if format == "parquet" else _ipc(source, keep, pa)
         )
-        gathered = _Gathered(source.name, schema, keep, missing, pa)
+        gathered = _Gathered(source.name, schema, keep, options, pa)
         for batch in batches:
             gathered.add(batch)
     check_rows(source.name, gathered.n_rows)
@@ -110,20 +122,33 @@ def _wanted(name: str, schema: Any, keep: Sequence[str], pa: Any) -> list[int]:
     return [
         at
         for at, field in enumerate(schema)
-        if field.name in keep or why_no_numbers(field, pa) is None
+        if field.name in keep or why_no_numbers(field, pa) is None or _holds_levels(field, pa)
     ]
+
+
+def _holds_levels(field: Any, pa: Any) -> bool:
+    """Whether a column of text or of a dictionary may be a category."""
+    return not is_pandas_index(field.name) and (
+        is_text(field.type, pa) or is_category(field.type, pa)
+    )
 
 
 class _Gathered:
     """The data read so far, collected batch by batch."""
 
     def __init__(
-        self, name: str, schema: Any, keep: Sequence[str], missing: frozenset[str], pa: Any
+        self,
+        name: str,
+        schema: Any,
+        keep: Sequence[str],
+        options: TextOptions,
+        pa: Any,
     ) -> None:
         self.n_rows = 0
         self.names = list(schema.names)
         self.rounded: set[str] = set()
-        self._name, self._schema, self._missing, self._pa = name, schema, missing, pa
+        self._name, self._schema, self._pa = name, schema, pa
+        self._missing = frozenset(("",)) if options.keep_na_text else MISSING
         self._kept: dict[str, list[Any]] = {name: [] for name in keep}
         reasons = {
             field.name: why_no_numbers(field, pa)
@@ -131,7 +156,20 @@ class _Gathered:
             if field.name not in self._kept
         }
         self.numeric = [name for name, reason in reasons.items() if reason is None]
-        self._left_out = {name: reason for name, reason in reasons.items() if reason is not None}
+        self._declared, self._numeric = options.categorical, options.numeric
+        self._texts = {
+            field.name: TextColumn(
+                most=None if field.name in (*self._declared, *self._numeric) else MOST_TEXTS
+            )
+            for field in schema
+            if field.name not in self._kept and _holds_levels(field, pa)
+        }
+        self._orders: dict[str, list[Any]] = {}
+        self._left_out = {
+            name: reason
+            for name, reason in reasons.items()
+            if reason is not None and name not in self._texts
+        }
         self._chunks: list[Floats] = []
 
     def add(self, batch: Any) -> None:
@@ -143,6 +181,8 @@ class _Gathered:
             if name not in self.rounded and _is_rounded(columns[name], chunk[:, at], self._pa):
                 self.rounded.add(name)
         self._chunks.append(chunk)
+        for name, text in self._texts.items():
+            self._add_levels(name, text, columns[name])
         for name, values in self._kept.items():
             kind = columns[name].type
             if (
@@ -154,8 +194,43 @@ class _Gathered:
             values.extend(_kept(self._name, name, columns[name], self._missing, self._pa))
         self.n_rows += batch.num_rows
 
+    def _add_levels(self, name: str, text: TextColumn, column: Any) -> None:
+        encoded = column.dictionary_encode() if is_text(column.type, self._pa) else column
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        levels = _kept(self._name, name, encoded.dictionary, MISSING, self._pa)
+        is_ordered = encoded is column and column.type.ordered
+        if is_ordered and self._orders.setdefault(name, levels) != levels:
+            self._orders[name] = []  # Levels have an order only if all batches agree on it.
+        text.add_levels(levels, codes)
+
+    def _from_text(self) -> tuple[dict[str, Floats], dict[str, tuple[Any, ...]]]:
+        """Return the values of categories and their levels, and record why others are left out."""
+        made: dict[str, Floats] = {}
+        levels: dict[str, tuple[Any, ...]] = {}
+        for name, text in self._texts.items():
+            if name in self._numeric:
+                numbers_in = numbers_of(name, text, _row_label)
+                made[name] = np.array(numbers_in, dtype=np.float64)[text.codes]
+                continue
+            # The type says that a dictionary is a category.
+            is_open = name not in self._declared and is_text(
+                self._schema.field(name).type, self._pa
+            )
+            why = text.found().why_no_category(_row_label) if is_open else None
+            if why is None and text.is_given_up:
+                why = IDENTIFIER
+            if why is not None:
+                self._left_out[name] = why
+                continue
+            made[name], levels[name] = leveled(
+                text.levels, text.codes, ordered=bool(self._orders.get(name))
+            )
+        return made, levels
+
     def table(self, format: str) -> TableFile:
         """Return the table of all batches."""
+        made, levels = self._from_text()
+        names = [name for name in self.names if name in made or name in self.numeric]
         kinds = {name: self._schema.field(name).type for name in self.numeric}
         index = [name for name in self._left_out if is_pandas_index(name)]
         booleans = [name for name, kind in kinds.items() if self._pa.types.is_boolean(kind)]
@@ -168,11 +243,13 @@ class _Gathered:
             name=self._name,
             format=format,
             columns=tuple(self._schema.names),
-            names=tuple(self.numeric),
-            matrix=_stacked(self._chunks, self.n_rows, len(self.numeric)),
+            names=tuple(names),
+            matrix=_stacked(self._chunks, self.n_rows, self.numeric, names, made),
             whole=frozenset(name for name, kind in kinds.items() if _is_whole(kind, self._pa)),
             kept={name: object_array(values) for name, values in self._kept.items()},
-            left_out=self._left_out,
+            left_out={name: self._left_out[name] for name in self.names if name in self._left_out},
+            levels=levels,
+            ordered=frozenset(name for name in levels if self._orders.get(name)),
             positions=np.arange(self.n_rows),
             notes=(*notes, *boolean_note(booleans)),
             dates=frozenset(
@@ -186,15 +263,33 @@ class _Gathered:
         )
 
 
-def _stacked(chunks: list[Floats], n_rows: int, n_columns: int) -> Floats:
-    """Return all chunks as one array. The list is emptied to release memory on the way."""
-    result = np.empty((n_rows, n_columns))
+def _stacked(
+    chunks: list[Floats],
+    n_rows: int,
+    numeric: Sequence[str],
+    names: Sequence[str],
+    made: dict[str, Floats],
+) -> Floats:
+    """Return the numbers of all chunks and the other columns as one array.
+
+    The list and the dict are emptied to release memory on the way.
+    """
+    result = np.empty((n_rows, len(names)))
+    at = {name: place for place, name in enumerate(names)}
+    places = slice(None) if len(numeric) == len(names) else [at[name] for name in numeric]
     stop = n_rows
     while chunks:
         chunk = chunks.pop()
-        result[stop - len(chunk) : stop] = chunk
+        result[stop - len(chunk) : stop, places] = chunk
         stop -= len(chunk)
+    while made:
+        name, values = made.popitem()
+        result[:, at[name]] = values
     return result
+
+
+def _row_label(row: int) -> str:
+    return f"row {row} (counted from 0)"
 
 
 def _is_temporal(kind: Any, pa: Any) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -21,61 +20,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Floats
-from graphsieve._base.parameters import quoted
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
-from graphsieve.table.files.table_file import MISSING, is_missing, kept_text, object_array
+from graphsieve.table.files.table_file import (
+    IDENTIFIER,
+    MISSING,
+    is_missing,
+    kept_text,
+    object_array,
+)
+from graphsieve.table.files.text_columns import (
+    MOST_TEXTS,
+    TextColumn,
+    leveled,
+    number,
+    numbers_of,
+    truth,
+)
 
 MOST_APART = 8  # columns for which the text is needed in addition to the numbers
 # Number of distinct texts that are shared. A column with more of them holds names, which rarely
 # repeat.
 MOST_HELD = 10_000
-LONGEST_NUMBER = 2000  # characters; the longest exact float64 has fewer digits
 _AS_NAN = dict.fromkeys(MISSING, "nan")
-_TRUTH = {"true": 1.0, "false": 0.0}
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
-
-
-@dataclass
-class _TextColumn:
-    """Counts and an example of a column that does not only contain numbers."""
-
-    example: str
-    line: int
-    n_texts: int = 0
-    n_numbers: int = 0
-    shapes: set[str] = field(default_factory=set)
-
-    @property
-    def settled(self) -> bool:
-        """Whether the cells are mostly text, so that more cells hardly change the reason."""
-        return self.n_texts > self.n_numbers
-
-    def reason(self) -> str:
-        """Return why the column is left out, and how to change the file so that it is used."""
-        if self.shapes == {"date"}:
-            return "dates"
-        if self.shapes == {"thousands"}:
-            return f"text such as {quoted(self.example)}; remove thousands separators to use it"
-        if self.shapes <= {"thousands", "decimal comma"}:
-            return (
-                f"text such as {quoted(self.example)}; write decimal points in place of commas to "
-                "use it"
-            )
-        return "text" if self.settled else f"text ({quoted(self.example)} in line {self.line})"
-
-
-@dataclass(frozen=True)
-class _ConvertedCells:
-    """A column of a chunk that was converted cell by cell."""
-
-    values: Floats  # booleans as 1 and 0, NaN for text and missing values
-    texts: list[int]  # positions of the cells that are text
-    n_truths: int
-    n_numbers: int
 
 
 class CellColumns:
@@ -87,15 +55,31 @@ class CellColumns:
         Names of all columns.
     keep : sequence of str
         Columns that are kept separately. They stay text until all rows have been read.
+    categorical, numeric : sequence of str
+        Columns that are declared as categories or as numbers.
     """
 
-    def __init__(self, names: Sequence[str], keep: Iterable[str]) -> None:
+    def __init__(
+        self,
+        names: Sequence[str],
+        keep: Iterable[str],
+        categorical: Sequence[str] = (),
+        numeric: Sequence[str] = (),
+    ) -> None:
         position = {name: at for at, name in enumerate(names)}
         self.names = names
+        self.levels: dict[str, tuple[Any, ...]] = {}
         self._kept: dict[int, list[str]] = {position[name]: [] for name in keep}
-        self._numeric = [at for at in range(len(names)) if at not in self._kept]
-        self._texts: dict[int, _TextColumn] = {}
-        self._booleans: set[int] = set()
+        # Numbers that are declared as a category are levels as they are written, such as 007.
+        self._texts = {position[name]: TextColumn(most=None) for name in categorical}
+        self._declared = {position[name] for name in categorical}
+        self._declared_numbers = {position[name] for name in numeric}
+        self._numeric = [
+            at for at in range(len(names)) if at not in self._kept and at not in self._texts
+        ]
+        self._booleans: list[int] = []
+        self._left_out: dict[int, str] = {}
+        self._n_rows = 0
         self._has_numbers = np.zeros(len(names), dtype=bool)
         self._whole = np.ones(len(names), dtype=bool)
         self._rounded: set[int] = set()
@@ -103,19 +87,18 @@ class CellColumns:
         self._gaps = False
         self._held: dict[str, str] = {}
 
-    def add(self, rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool) -> None:
+    def add(self, rows: Sequence[Sequence[str]], odd: bool) -> None:
         """Add one or more rows, each with one cell per column.
 
         `odd` is true if the rows may contain cells that `float` accepts but that are not numbers.
         """
         for column, cells in self._kept.items():
             cells.extend(self._shared(map(itemgetter(column), rows)))
-        for column, seen in self._texts.items():
-            if not seen.settled:
-                cells = [row[column] for row in rows]
-                self._note_text(column, cells, lines, _converted_one_by_one(cells))
+        for column, text in self._texts.items():
+            text.add(map(itemgetter(column), rows))
         if self._numeric:
-            self._add_numbers(self._cells(rows), rows, lines, odd)
+            self._add_numbers(self._cells(rows), rows, odd)
+        self._n_rows += len(rows)
 
     def add_lines(self, lines: Sequence[str], sep: str) -> bool:
         """Add lines without quotes with numpy, or return False if they have to be added as rows.
@@ -125,16 +108,9 @@ class CellColumns:
         (`test_both_parsers_give_the_same_numbers`).
         """
         undecided = [at for at in self._numeric if self._whole[at] or not self._has_numbers[at]]
-        apart = [*self._kept, *undecided]
-        if (
-            not self._chunks
-            or self._gaps
-            or self._booleans
-            or len(apart) > MOST_APART
-            or not self._numeric
-        ):
-            return False
-        if any(not seen.settled for seen in self._texts.values()):
+        texts = {at: text for at, text in self._texts.items() if not text.is_given_up}
+        apart = [*self._kept, *undecided, *texts]
+        if not self._chunks or self._gaps or len(apart) > MOST_APART or not self._numeric:
             return False
         try:
             chunk = np.loadtxt(
@@ -151,35 +127,87 @@ class CellColumns:
         cells = {column: _cells_of(lines, sep, column, len(self.names)) for column in apart}
         for column, kept in self._kept.items():
             kept.extend(self._shared(cells[column]))
+        for column, text in texts.items():
+            text.add(cells[column])
+        self._n_rows += len(lines)
         self._note_kinds(columns, chunk, cells.__getitem__)
         self._chunks.append((columns, chunk))
         return True
 
-    def matrix(self) -> tuple[list[int], Floats]:
-        """Return the positions of the numeric columns, and their values.
+    def matrix(self, lines: Sequence[int]) -> tuple[list[int], Floats]:
+        """Return the positions of the columns that are features, and their values.
 
-        The collected chunks are released on the way, so that memory never holds the values twice.
+        The values of a category are the positions of its `levels`. `lines` are the lines of the
+        rows. The collected chunks are released on the way, so that memory never holds the values
+        twice.
         """
-        final = [
-            column
-            for column in self._numeric
-            if self._has_numbers[column] or column in self._booleans
-        ]
-        n_rows = sum(len(values) for _, values in self._chunks)
-        result = np.empty((n_rows, len(final)))
+        made = self._from_text(lines)
+        numeric = [column for column in self._numeric if self._has_numbers[column]]
+        final = sorted([*numeric, *made])
+        result = np.empty((self._n_rows, len(final)))
+        places = np.searchsorted(final, numeric)
         start = 0
         self._chunks.reverse()
         while self._chunks:
             columns, values = self._chunks.pop()
-            result[start : start + len(values)] = (
-                values if len(columns) == len(final) else values[:, np.isin(columns, final)]
-            )
-            start += len(values)
+            stop = start + len(values)
+            if len(columns) == len(numeric) == len(final):
+                result[start:stop] = values
+            else:
+                result[start:stop, places] = values[:, np.isin(columns, numeric)]
+            start = stop
+        while made:
+            column, codes = made.popitem()
+            result[:, final.index(column)] = codes
+        self._left_out |= {
+            column: "empty" for column in self._numeric if not self._has_numbers[column]
+        }
         return final, result
+
+    def _from_text(self, lines: Sequence[int]) -> dict[int, Floats]:
+        """Return the values of categories and booleans, and record why others are left out."""
+        made: dict[int, Floats] = {}
+        for column, text in self._texts.items():
+            name, found = self.names[column], text.found()
+            if column in self._declared_numbers and not found.is_truth:
+                numbers_of(name, text, lambda row: f"line {lines[row]}")  # raises an error
+            declared = column in self._declared and any(found.counts.values())
+            why = None if declared else found.why_no_category(lambda row: f"line {lines[row]}")
+            if why is None:
+                text.add_levels(*self._written_before(column, text.first_row))
+                why = IDENTIFIER if text.is_given_up else None
+            if why is not None:
+                self._left_out[column] = why
+                continue
+            codes = np.roll(text.codes, text.first_row)
+            values = kept_values(text.levels)
+            if found.is_truth and not declared:
+                self._booleans.append(column)
+                made[column] = np.array(values, dtype=np.float64)[codes]
+            else:
+                made[column], self.levels[name] = leveled(values, codes)
+        return made
+
+    def _written_before(self, column: int, n_rows: int) -> tuple[list[str], NDArray[np.int64]]:
+        """Return the numbers of a column before its first text, as distinct texts and codes."""
+        values = np.full(n_rows, np.nan)
+        start = 0
+        for columns, chunk in self._chunks:
+            if start < n_rows and column in columns:
+                values[start : start + len(chunk)] = chunk[:, np.searchsorted(columns, column)]
+            start += len(chunk)
+        distinct, codes = np.unique(values, return_inverse=True)
+        # The text of a number is not kept. It is written in the shortest form.
+        texts = [repr(int(one) if one.is_integer() else one) for one in distinct.tolist()]
+        return texts, codes
 
     def whole(self) -> frozenset[str]:
         """Return the names of the numeric columns in which all numbers are written as integers."""
-        return frozenset(self.names[column] for column in self._numeric if self._whole[column])
+        return frozenset(
+            self.names[column]
+            for column in (*self._numeric, *self._booleans)
+            if self._whole[column]
+        )
 
     def booleans(self) -> list[str]:
         """Return the names of the columns that contain true and false."""
@@ -190,16 +218,8 @@ class CellColumns:
         return [self.names[column] for column in sorted(self._rounded & set(self._numeric))]
 
     def left_out(self) -> dict[str, str]:
-        """Return the columns that are not numeric, with the reasons."""
-        empty = {
-            column
-            for column in self._numeric
-            if not (self._has_numbers[column] or column in self._booleans)
-        }
-        reasons = {column: "empty" for column in empty} | {
-            column: seen.reason() for column, seen in self._texts.items()
-        }
-        return {self.names[column]: reasons[column] for column in sorted(reasons)}
+        """Return the columns that are no features, with the reasons."""
+        return {self.names[column]: self._left_out[column] for column in sorted(self._left_out)}
 
     def kept(
         self, missing: frozenset[str], id_column: str | None = None
@@ -226,15 +246,13 @@ class CellColumns:
             return list(map(itemgetter(self._numeric[0]), rows))
         return list(chain.from_iterable(map(itemgetter(*self._numeric), rows)))
 
-    def _add_numbers(
-        self, cells: list[str], rows: Sequence[Sequence[str]], lines: Sequence[int], odd: bool
-    ) -> None:
+    def _add_numbers(self, cells: list[str], rows: Sequence[Sequence[str]], odd: bool) -> None:
         width = len(self._numeric)
-        values = None if self._booleans else self._all_numbers(cells, odd)
+        values = self._all_numbers(cells, odd)
         if values is None:
             values = np.empty(len(cells))
             for at, column in enumerate(list(self._numeric)):
-                values[at::width] = self._one_column(column, cells[at::width], lines, odd)
+                values[at::width] = self._one_column(column, cells[at::width], odd)
         chunk = values.reshape(len(rows), width)
         position = {column: at for at, column in enumerate(self._numeric)}
         self._numeric = [column for column in self._numeric if column not in self._texts]
@@ -256,50 +274,17 @@ class CellColumns:
         self._gaps = values is not None
         return values
 
-    def _one_column(
-        self, column: int, cells: Sequence[str], lines: Sequence[int], odd: bool
-    ) -> Floats:
-        if column not in self._booleans and not (odd and not _plain(cells)):
+    def _one_column(self, column: int, cells: Sequence[str], odd: bool) -> Floats:
+        if not (odd and not _plain(cells)):
             values = _floats_or_missing(cells)
             if values is not None:
                 return values
-        converted = _converted_one_by_one(cells)
-        any_numbers = converted.n_numbers > 0 or bool(self._has_numbers[column])
-        any_truths = converted.n_truths > 0 or column in self._booleans
-        if converted.texts or (any_numbers and any_truths):
-            self._note_text(column, cells, lines, converted)
-        elif any_truths:
-            self._booleans.add(column)
-        return converted.values
-
-    def _note_text(
-        self, column: int, cells: Sequence[str], lines: Sequence[int], converted: _ConvertedCells
-    ) -> None:
-        """Record why a column with text, or with a mixture of kinds, is left out."""
-        texts, n_truths, n_numbers = converted.texts, converted.n_truths, converted.n_numbers
-        self._booleans.discard(column)
-        if column not in self._texts:
-            odd = texts[0] if texts else self._first_of_other_kind(column, cells)
-            seen = _TextColumn(
-                cells[odd].strip(), lines[odd], n_numbers=sum(self._counts_before(column))
-            )
-            self._texts[column] = seen
-        seen = self._texts[column]
-        seen.n_texts += len(texts) + n_truths
-        seen.n_numbers += n_numbers
-        seen.shapes |= {_shape(cells[at].strip()) for at in texts} | (
-            {"truth"} if n_truths else set()
-        )
-
-    def _first_of_other_kind(self, column: int, cells: Sequence[str]) -> int:
-        """Return the position of the first number after booleans, or boolean after numbers."""
-        kinds = [
-            (at, _truth(cell.strip()) is not None)
-            for at, cell in enumerate(cells)
-            if cell.strip() not in MISSING
-        ]
-        before = False if self._has_numbers[column] else kinds[0][1]
-        return next((at for at, is_truth in kinds if is_truth != before), kinds[0][0])
+        values, has_text = _converted_one_by_one(cells)
+        if has_text:
+            most = None if column in self._declared_numbers else MOST_TEXTS
+            self._texts[column] = TextColumn(self._n_rows, sum(self._counts_before(column)), most)
+            self._texts[column].add(cells)
+        return values
 
     def _counts_before(self, column: int) -> Iterable[int]:
         for columns, values in self._chunks:
@@ -310,11 +295,10 @@ class CellColumns:
     ) -> None:
         """Record which columns have numbers, only integers, or integers that were rounded."""
         known = ~np.isnan(chunk)
-        truth = np.isin(columns, list(self._booleans))
-        self._has_numbers[columns[known.any(axis=0) & ~truth]] = True
-        candidates = ~truth & self._whole[columns]
+        self._has_numbers[columns[known.any(axis=0)]] = True
+        candidates = self._whole[columns]
         candidates[candidates] = _is_whole(chunk[:, candidates])
-        self._whole[columns[~candidates & ~truth]] = False
+        self._whole[columns[~candidates]] = False
         for at in np.flatnonzero(candidates):
             column = int(columns[at])
             cells = cells_of(column)
@@ -327,7 +311,7 @@ class CellColumns:
 
 
 def kept_values(
-    cells: Sequence[str], missing: frozenset[str] = MISSING, *, are_names: bool = False
+    cells: Sequence[str | None], missing: frozenset[str] = MISSING, *, are_names: bool = False
 ) -> list[Any]:
     """Convert a separate column to integers, floats, booleans or text, all of one kind.
 
@@ -343,18 +327,8 @@ def kept_values(
     return [None if text is None else meaning[text] for text in texts]
 
 
-def number(cell: str) -> float | None:
-    """Return the number in a cell, or None. The caller has to check for missing values."""
-    if len(cell) > LONGEST_NUMBER or "_" in cell or not cell.isascii():
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
 def _meaning(known: set[str]) -> dict[str, Any]:
-    if all(_truth(text) is not None for text in known):
+    if all(truth(text) is not None for text in known):
         return {text: text.lower() == "true" for text in known}
     if any(_LEADING_ZERO.fullmatch(text) for text in known):
         return {text: text for text in known}
@@ -411,37 +385,16 @@ def _floats_or_missing(cells: Sequence[str]) -> Floats | None:
         return None
 
 
-def _converted_one_by_one(cells: Sequence[str]) -> _ConvertedCells:
-    values, texts, n_truths, n_numbers = np.full(len(cells), np.nan), [], 0, 0
+def _converted_one_by_one(cells: Sequence[str]) -> tuple[Floats, bool]:
+    """Return the numbers in the cells, and whether a cell holds text."""
+    values, has_text = np.full(len(cells), np.nan), False
     for at, cell in enumerate(cells):
         stripped = cell.strip()
-        if stripped in MISSING:
-            continue
-        value = number(stripped)
-        if value is not None:
-            values[at] = value
-            n_numbers += not math.isnan(value)
-        elif (truth := _truth(stripped)) is not None:
-            values[at] = truth
-            n_truths += 1
-        else:
-            texts.append(at)
-    return _ConvertedCells(values, texts, n_truths, n_numbers)
-
-
-def _truth(text: str) -> float | None:
-    return _TRUTH.get(text.lower()) if len(text) <= 5 else None
-
-
-def _shape(text: str) -> str:
-    for shape, pattern in (
-        ("thousands", _THOUSANDS),
-        ("decimal comma", _DECIMAL_COMMA),
-        ("date", _DATE),
-    ):
-        if pattern.fullmatch(text):
-            return shape
-    return "other"
+        if stripped not in MISSING:
+            value = number(stripped)
+            values[at] = np.nan if value is None else value
+            has_text |= value is None
+    return values, has_text
 
 
 def _is_rounded(cell: str) -> bool:

@@ -20,9 +20,9 @@ from graphsieve._base.array_types import Floats
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import quoted, texts
-from graphsieve.table.files.opening import Source, opened
+from graphsieve.table.files.opening import Source, decoded, opened
 from graphsieve.table.files.reading import read_table
-from graphsieve.table.files.table_file import TableFile, without_missing
+from graphsieve.table.files.table_file import TableFile
 
 MUST = ("must", "must-link", "must_link", "mustlink", "same", "together", "1", "+1")
 CANNOT = ("cannot", "cannot-link", "cannot_link", "cannotlink", "different", "apart", "0", "-1")
@@ -106,7 +106,7 @@ def read_pairs_file(
     skipped = set(texts()("gone", gone))
     found = Pairs([], [])
     with opened(source, max_bytes=max_bytes, progress=False) as stream:
-        name, text = stream.name, _text(stream.name, stream.read())
+        name, text = stream.name, decoded(stream.name, stream.read())
     if not text.strip():
         raise InputError(
             f"{name} is an empty file; expected lines of row, row, and must or cannot."
@@ -144,7 +144,8 @@ def read_probabilities_file(
     ----------
     source : path or stream
         A table with one column per class. If it has a column `id_column`, its rows are matched by
-        name. Otherwise they are in the order of the table.
+        name. Otherwise they are in the order of the table. A row of empty cells is an unlabelled
+        sample.
     ids : sequence of str
         Names of the rows.
     id_column : str or None
@@ -153,9 +154,9 @@ def read_probabilities_file(
         Maximum size, as in `read_table`.
     """
     table = _with_ids(source, id_column, max_bytes)
-    table = without_missing(table, "refuse")
-    if table.left_out:
-        column, why = next(iter(table.left_out.items()))
+    odd = {**table.left_out, **dict.fromkeys(table.levels, "text")}
+    if odd:
+        column, why = next(iter(odd.items()))
         raise InputError(
             f"{table.name} holds no probabilities in column {quoted(column)} ({why}); leave only "
             "numbers in it."
@@ -205,16 +206,6 @@ def _read_twice(source: Source, max_bytes: int | None) -> Callable[[], Source]:
         return file
 
     return from_memory
-
-
-def _text(name: str, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(
-            f"{name} is not UTF-8 text (byte {error.start}, line {line}); save it as UTF-8."
-        ) from None
 
 
 def _from_lines(name: str, text: str, names: set[str]) -> Iterator[_NamedPair]:

@@ -405,6 +405,17 @@ def _read_fully(read: Any, size: int) -> bytes:
     return content
 
 
+def decoded(name: str, content: bytes) -> str:
+    """Return the text of a small file in UTF-8."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(
+            f"{name} is not UTF-8 text (byte {error.start}, line {line}); save it as UTF-8."
+        ) from None
+
+
 def words(error: BaseException) -> str:
     """Return the message of an external error in a form that fits into a sentence."""
     return one_line(str(error)).removesuffix(".") or type(error).__name__

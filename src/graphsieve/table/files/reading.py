@@ -6,6 +6,7 @@ import os
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.messages import parameter, separated_by
@@ -24,8 +25,13 @@ from graphsieve.table.files.h5ad import read_h5ad
 from graphsieve.table.files.matrix_market import read_mtx
 from graphsieve.table.files.npz import read_npy, read_npz
 from graphsieve.table.files.opening import ByteSource, Source, check_disk, opened
-from graphsieve.table.files.table_file import MISSING, TableFile
+from graphsieve.table.files.table_file import MISSING, TableFile, check_kept, without_identifiers
 from graphsieve.table.files.text import TextOptions, check_text_options, read_text
+from graphsieve.table.files.text_columns import (
+    check_declared,
+    check_numeric,
+    with_categories,
+)
 
 FORMATS = ("csv", "tsv", "parquet", "feather", "npz", "npy", "mtx", "h5ad")
 _ALIASES = {
@@ -58,6 +64,8 @@ _REFUSED = {
 }
 PARAMETERS = {
     "keep": texts(),
+    "categorical": texts(),
+    "numeric": texts(),
     "id_column": either(None, text()),
     "sep": either(None, text()),
     "encoding": text(),
@@ -74,6 +82,8 @@ def read_table(
     *,
     keep: Sequence[str] = (),
     id_column: str | None = None,
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
     sep: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -88,7 +98,8 @@ def read_table(
 
     The formats are CSV and similar text, Parquet, Feather, NPZ, NPY, MTX and h5ad, also compressed
     with gzip or zstd. The same rules decide for every format which values are missing, numbers or
-    text. Text is never converted to numbers by guessing.
+    text. Text is never converted to numbers by guessing. A column with more text than numbers is a
+    category. It is left out if it has fewer than two rows per level, or dates.
 
     Parameters
     ----------
@@ -99,6 +110,10 @@ def read_table(
     id_column : str or None
         A further separate column, with row names. In a text file they stay as they are written
         (1.10 is not 1.1).
+    categorical : sequence of str
+        Columns that are categories, whatever they contain.
+    numeric : sequence of str
+        Columns that must be numbers. The first cell that is not raises an error.
     sep : str or None
         Separator of the columns of a text file. None uses the separator in Excel's line ``sep=;``
         above the header. Without this line, it uses the most frequent of comma, semicolon, tab and
@@ -137,23 +152,27 @@ def read_table(
     Examples
     --------
     >>> import io
-    >>> table = read_table(io.BytesIO(b"size;colour;kind\\n1.5;red;a\\n2;;b\\n"), keep=["kind"])
-    >>> table.names, table.left_out, table.kept["kind"].tolist(), table.notes
-    (('size',), {'colour': 'text'}, ['a', 'b'], ('columns are separated by semicolons',))
+    >>> table = read_table(io.BytesIO(b"size,day,color\\n1.5,2026-01-31,red\\n2,2026-02-01,blue\\n"))
+    >>> table.names, table.left_out, table.levels
+    (('size', 'color'), {'day': 'dates'}, {'color': ('blue', 'red')})
+    >>> table.matrix.tolist()
+    [[1.5, 1.0], [2.0, 0.0]]
     """
-    given = {
+    given: dict[str, Any] = {
         "keep": keep,
+        "categorical": categorical,
+        "numeric": numeric,
         "sep": sep,
         "encoding": encoding,
         "header": header,
         "comment": comment,
         "key": key,
     }
-    keep = checked(given | {"id_column": id_column, "keep_na_text": keep_na_text}, PARAMETERS)[
-        "keep"
-    ]
-    keep = keep if id_column is None else (*keep, id_column)
-    options = TextOptions(sep, encoding, header, comment, keep_na_text, id_column)
+    given = checked(given | {"id_column": id_column, "keep_na_text": keep_na_text}, PARAMETERS)
+    keep = given["keep"] if id_column is None else (*given["keep"], id_column)
+    declared = tuple(dict.fromkeys(given["categorical"])), tuple(dict.fromkeys(given["numeric"]))
+    check_declared(*declared, keep)
+    options = TextOptions(sep, encoding, header, comment, keep_na_text, id_column, *declared)
     check_text_options(options)
     requested = _requested_format(format)
     _refuse_pickles(source)
@@ -161,7 +180,10 @@ def read_table(
         found = _format(stream, _suffix(source)) if requested is None else requested
         _check_options(stream.name, found, options, key)
         try:
-            return _read(stream, found, tuple(dict.fromkeys(keep)), options, key)
+            table = _read(stream, found, tuple(dict.fromkeys(keep)), options, key)
+            check_kept(table.name, [name for names in declared for name in names], table.columns)
+            check_numeric(table, declared[1])
+            return without_identifiers(with_categories(table, declared[0]), declared[0])
         except MemoryError:
             raise InputError(
                 f"{stream.name} does not fit into the memory of this machine; use fewer rows or "
@@ -174,7 +196,7 @@ def _read(
 ) -> TableFile:
     missing = frozenset(("",)) if options.keep_na_text else MISSING
     if format in ("parquet", "feather"):
-        return read_arrow(stream, format, keep, missing)
+        return read_arrow(stream, format, keep, options)
     if format == "npz":
         return read_npz(stream, keep, key, missing)
     if format == "npy":

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, UsageError, warn
+from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import choice, nearest, quoted
+from graphsieve.table.categories import Category, CodedColumns
 
 MISSING = frozenset(
     ("", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "<NA>", "#N/A", "#NA")
 )
 NAMES_SHOWN = 5
+IDENTIFIER = "an identifier or free text"
 HOW = ("refuse", "drop-columns", "drop-rows", "fill")
 
 How = Literal["refuse", "drop-columns", "drop-rows", "fill"]
@@ -38,9 +41,11 @@ class TableFile:
     columns : tuple of str
         Names of all columns, in the order of the file.
     names : tuple of str
-        Names of the columns of `matrix`. These contain numbers and were not requested separately.
+        Names of the columns of `matrix`. These contain numbers or categories and were not requested
+        separately.
     matrix : array or sparse matrix of shape (n_rows, len(names))
-        The numbers, with NaN for missing values. Infinite values are not changed.
+        The numbers, with NaN for missing values. Infinite values are not changed. A category has
+        the position of its level, see `levels`.
     whole : frozenset of str
         The columns of `matrix` that contain only integers. In a text file they must also be written
         as integers (1 and not 1.0).
@@ -62,6 +67,10 @@ class TableFile:
     dates : frozenset of str
         The separate columns that the file stores as dates, times or durations. Their values in
         `kept` are text.
+    levels : dict
+        The levels of the columns of `matrix` that are categories.
+    ordered : frozenset of str
+        The columns in `levels` with levels that have an order. They are ranked as numbers.
     """
 
     name: str
@@ -77,6 +86,21 @@ class TableFile:
     notes: tuple[str, ...] = ()
     types: dict[str, Any] = field(default_factory=dict)
     dates: frozenset[str] = frozenset()
+    levels: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    ordered: frozenset[str] = frozenset()
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """The names of the columns of `matrix` that are categories without an order."""
+        return tuple(
+            name for name in self.names if name in self.levels and name not in self.ordered
+        )
+
+    @property
+    def categorical(self) -> list[str] | str:
+        """The argument `categorical` for a function that takes `matrix` and `names`."""
+        coded = {name: self.levels[name] for name in self.categories}
+        return CodedColumns(coded) if coded else "auto"
 
     def row_label(self, i: int) -> str:
         """Return the position of row i in the file.
@@ -97,7 +121,8 @@ def without_missing(table: TableFile, how: How) -> TableFile:
         The table. Its `matrix` may contain missing values. Infinite values always raise an error.
     how : {"refuse", "drop-columns", "drop-rows", "fill"}
         Whether to raise an error that lists the missing values, to leave out columns or rows with
-        missing values, or to replace these values by the median of the column.
+        missing values, or to replace these values by the median of the column. In a category they
+        are replaced by the most frequent level.
 
     Returns
     -------
@@ -144,8 +169,33 @@ def without_columns(table: TableFile, dropped: Iterable[int], why: str) -> Table
         names=tuple(table.names[column] for column in remaining),
         matrix=table.matrix[:, remaining],
         whole=table.whole - {table.names[column] for column in gone},
+        levels={
+            name: levels
+            for name, levels in table.levels.items()
+            if name in table.names and table.names.index(name) not in gone
+        },
         left_out={name: reasons[name] for name in table.columns if name in reasons},
     )
+
+
+def without_identifiers(table: TableFile, declared: Sequence[str] = ()) -> TableFile:
+    """Return the table without categories of too many levels, and refuse those that are declared."""
+    dropped = []
+    for name in table.categories:
+        at = table.names.index(name)
+        codes = table.matrix[:, at]
+        known = codes[~np.isnan(codes)].astype(np.int64)
+        n_levels = int(np.count_nonzero(np.bincount(known)))
+        if not Category(known, n_levels).is_identifier:
+            continue
+        if name in declared:
+            raise InputError(
+                parameter("categorical", declared),
+                f" contains {quoted(name)}, which has {n_levels} levels in {len(known)} rows; a "
+                "category needs 2 rows per level, so leave it out.",
+            )
+        dropped.append(at)
+    return without_columns(table, dropped, IDENTIFIER)
 
 
 def without_empty_columns(table: TableFile) -> TableFile:
@@ -311,7 +361,7 @@ def _without_rows(table: TableFile, counts: Integers) -> TableFile:
         f"{_with_counts(table.names, counts)})"
     )
     rows = np.flatnonzero(~bad)
-    return replace(
+    left = replace(
         table,
         matrix=table.matrix[rows],
         kept={name: values[rows] for name, values in table.kept.items()},
@@ -319,10 +369,14 @@ def _without_rows(table: TableFile, counts: Integers) -> TableFile:
         row_names=None if table.row_names is None else table.row_names[rows],
         notes=(*table.notes, note),
     )
+    return without_identifiers(left)  # A category may have lost most of its rows.
 
 
 def _filled(table: TableFile, counts: Integers) -> TableFile:
-    """Fill missing values with medians, which single outliers do not affect."""
+    """Fill missing values with medians, which single outliers do not affect.
+
+    A category has no median, so its most frequent level is used.
+    """
     n_rows = table.matrix.shape[0]
     empty = np.flatnonzero(counts == n_rows)
     table, counts = without_columns(table, empty, "empty"), counts[counts < n_rows]
@@ -330,12 +384,17 @@ def _filled(table: TableFile, counts: Integers) -> TableFile:
     broken = []
     for column in np.flatnonzero(counts):
         values = _column_values(matrix, int(column))
+        if table.names[column] in table.levels:
+            codes = values[~np.isnan(values)].astype(np.int64)
+            values[np.isnan(values)] = np.argmax(np.bincount(codes))
+            continue
         median = _median(matrix, values)
         values[np.isnan(values)] = median
         if not float(median).is_integer():
             broken.append(table.names[column])
+    how = "the column's median" + (" or most frequent level" if table.levels else "")
     note = (
-        f"{counted(int(counts.sum()), 'missing value')} filled with the column's median "
+        f"{counted(int(counts.sum()), 'missing value')} filled with {how} "
         f"({_with_counts(table.names, counts)})"
     )
     return replace(

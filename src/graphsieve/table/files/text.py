@@ -22,7 +22,7 @@ import numpy as np
 from graphsieve._base.errors import InputError, UsageError, warn
 from graphsieve._base.locks import SharedSetting
 from graphsieve._base.parameters import must_be, quoted
-from graphsieve.table.files.cells import CellColumns, number
+from graphsieve.table.files.cells import CellColumns
 from graphsieve.table.files.opening import AT_ONCE, ByteSource
 from graphsieve.table.files.table_file import (
     MISSING,
@@ -35,6 +35,7 @@ from graphsieve.table.files.table_file import (
     listed,
     warn_of_rounded,
 )
+from graphsieve.table.files.text_columns import number
 
 CELLS_AT_ONCE = 2**18  # cells per chunk of rows
 LONGEST_LINE = 2**29  # characters
@@ -58,6 +59,8 @@ class TextOptions:
     comment: str | None = None
     keep_na_text: bool = False
     id_column: str | None = None
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
 
 
 def check_text_options(options: TextOptions) -> None:
@@ -272,12 +275,12 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     elif requested is None and sep != ",":
         notes.insert(0, f"columns are separated by {_named(sep)}")
     check_names(lines.name, names)
-    check_kept(lines.name, keep, names)
-    columns = CellColumns(names, dict.fromkeys(keep))
+    check_kept(lines.name, (*keep, *options.categorical, *options.numeric), names)
+    columns = CellColumns(names, dict.fromkeys(keep), options.categorical, options.numeric)
     positions = _gather(records, columns, None if options.header else top, len(names))
     check_rows(lines.name, len(positions))
     kept = columns.kept(frozenset(("",)) if options.keep_na_text else MISSING, options.id_column)
-    final, matrix = columns.matrix()
+    final, matrix = columns.matrix(positions)
     warn_of_rounded(columns.rounded())
     if records.n_blank:
         notes.append(f"{counted(records.n_blank, 'blank line')} skipped")
@@ -293,6 +296,7 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
         whole=columns.whole() & frozenset(numeric),
         kept=kept,
         left_out=columns.left_out(),
+        levels=columns.levels,
         positions=np.array(positions, dtype=np.int64),
         notes=(*notes, *boolean_note(columns.booleans())),
     )
@@ -356,21 +360,17 @@ def _gather(
         chunk.append(record)
         positions.append(lines.started)
         if len(chunk) >= at_once:
-            _add(records, columns, chunk, positions)
+            _add(records, columns, chunk)
             chunk = []
     if chunk:
-        _add(records, columns, chunk, positions)
+        _add(records, columns, chunk)
     return positions
 
 
-def _add(
-    records: _Records, columns: CellColumns, chunk: list[str | list[str]], positions: array[int]
-) -> None:
+def _add(records: _Records, columns: CellColumns, chunk: list[str | list[str]]) -> None:
     plain = [record for record in chunk if isinstance(record, str)]
     if len(plain) < len(chunk) or not columns.add_lines(plain, records.sep):
-        columns.add(
-            [records.cells(record) for record in chunk], positions[-len(chunk) :], records.lines.odd
-        )
+        columns.add([records.cells(record) for record in chunk], records.lines.odd)
     records.lines.odd = False
 
 

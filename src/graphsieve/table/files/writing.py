@@ -202,6 +202,9 @@ def csv_text(
 def _output_column(table: TableFile, name: str, at: int) -> NDArray[Any]:
     part = table.matrix[:, [at]]
     values: NDArray[Any] = (part.toarray() if sp.issparse(part) else np.asarray(part)).reshape(-1)
+    if name in table.levels:
+        levels = object_array([*table.levels[name], None])
+        return np.asarray(levels[np.where(np.isnan(values), -1, values).astype(np.int64)])
     if name not in table.whole or values.dtype.kind != "f":
         return values
     if np.isfinite(values).all() and (np.abs(values) < 2**63).all():

@@ -9,11 +9,12 @@ columns are read at a time, each from the first row of the row group on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +24,18 @@ from graphsieve._base.errors import InputError
 from graphsieve._base.optional import needed
 from graphsieve._base.threads import available_threads
 from graphsieve.table.arrow_columns import (
-    has_rounded_decimals,
+    encoded,
+    has_rounded_values,
+    is_long,
     is_pandas_index,
+    is_text_or_binary,
+    may_be_category,
     numbers,
     why_no_numbers,
 )
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER, column_label
-from graphsieve.table.stored.pieces import Group, Local, positions
+from graphsieve.table.stored.levels import LevelCounts
+from graphsieve.table.stored.pieces import Group, Local, positions, reading
 
 MOST_ROWS = 2**16  # maximum number of rows in a batch
 BATCH_BYTES = 128  # bytes per value that a batch is assumed to need, which keeps batches small
@@ -57,7 +63,7 @@ class Parquet(Local):
     groups : sequence of RowGroup
         Row groups of all files.
     schema : pyarrow.Schema
-        Schema of the columns. All selected columns must be numeric.
+        Schema of the columns. All selected columns must be numbers, text or dictionaries.
     memory : int
         Memory limit for pieces, in bytes.
     columns : sequence of str or None
@@ -82,7 +88,14 @@ class Parquet(Local):
             'Parquet files are read with pyarrow; install it: pip install "graphsieve[arrow]".',
         )
         self._groups, self.memory, self.source = groups, memory, source
-        self.names = numeric_names(schema, columns, source, self._pa)
+        self.names = usable_names(schema, columns, source, self._pa)
+        self._schema = schema
+        self._codes: dict[str, dict[Any, int]] = {}
+        self.not_numeric = frozenset(
+            place
+            for place, name in enumerate(self.names)
+            if may_be_category(schema.field(name).type, self._pa)
+        )
         self._borders = np.concatenate(
             [[0], np.cumsum([group.n_rows for group in groups], dtype=np.int64)]
         ).astype(np.int64)
@@ -95,7 +108,7 @@ class Parquet(Local):
         self._long = {
             place
             for place, name in enumerate(self.names)
-            if _is_long(schema.field(name).type, self._pa)
+            if is_long(schema.field(name).type, self._pa)
         }
         self._width = max(
             1, memory // (2 * min(PAGE, max((group.n_bytes for group in groups), default=0) + 1))
@@ -134,6 +147,67 @@ class Parquet(Local):
                 done += batch.num_rows
         _refuse_fewer(done, len(found))
         return found
+
+    def refuse_not_numeric(self, categories: Sequence[int]) -> None:
+        """Refuse columns that are neither numeric nor among the categories."""
+        assert self.names is not None
+        for place in sorted(self.not_numeric - set(categories)):
+            reason = why_no_numbers(self._schema.field(self.names[place]), self._pa)
+            _refuse_column(self.source, reason, self.names, place)
+
+    def counted(self, places: Sequence[int]) -> dict[int, LevelCounts]:
+        """Count the levels of some columns in one pass."""
+        assert self.names is not None
+        names = [self.names[place] for place in places]
+        kinds = [self._schema.field(name).type for name in names]
+        found = {
+            place: LevelCounts(declared=not is_text_or_binary(kind, self._pa))
+            for place, kind in zip(places, kinds, strict=True)
+        }
+        with reading(self.source), self._lock:
+            done = 0
+            for batch in _batches(self._groups, names, self._batch_rows(len(names))):
+                for name, place in zip(names, places, strict=True):
+                    levels, codes, ordered = encoded(_column(batch, name), self._pa)
+                    known = np.flatnonzero(codes >= 0)
+                    here, first, number = np.unique(
+                        codes[known], return_index=True, return_counts=True
+                    )
+                    one = found[place]
+                    one.add([levels[code] for code in here.tolist()], known[first] + done, number)
+                    one.add_missing(np.flatnonzero(codes < 0), done)
+                    if ordered:
+                        one.add_order(levels, column_label(self.names, place))
+                done += batch.num_rows
+        return found
+
+    def with_codes(self, found: dict[int, LevelCounts]) -> Parquet:
+        """Return the same table with the codes of levels in place of the levels."""
+        assert self.names is not None
+        table = copy(self)
+        table._lock, table._reader = Lock(), None
+        table.not_numeric = frozenset()
+        table._long = self._long - found.keys()
+        table._codes = {self.names[place]: one.codes() for place, one in found.items()}
+        return table
+
+    def own_columns(self, places: Sequence[int]) -> Any:
+        """Return some columns as they are, as an Arrow table."""
+        assert self.names is not None
+        names = [self.names[place] for place in places]
+        schema = self._pa.schema([self._schema.field(name) for name in names])
+        with reading(self.source), self._lock:
+            batches = list(_batches(self._groups, names, self._batch_rows(len(names))))
+        return self._pa.Table.from_batches([batch.select(names) for batch in batches], schema)
+
+    def _values(self, column: Any, name: str) -> NDArray[Any]:
+        """Return the numbers of a column, or the codes of its levels."""
+        codes = self._codes.get(name)
+        if codes is None:
+            return numbers(column, self._pa)
+        levels, places, _ = encoded(column, self._pa)
+        found: Integers = np.array([codes.get(level, 0) for level in levels] or [0], dtype=np.int64)
+        return np.asarray(found[places])
 
     def _read_with(
         self,
@@ -182,7 +256,7 @@ class Parquet(Local):
             return
         every = rows is None or len(rows) == batch.num_rows
         for place, name in enumerate(names):
-            values = numbers(_column(batch, name), self._pa)
+            values = self._values(_column(batch, name), name)
             found[:, place] = values if every else values[rows]
 
     def _note_rounded(self, batch: Any, names: Sequence[str], places: Integers) -> None:
@@ -190,7 +264,7 @@ class Parquet(Local):
             if (
                 place in self._long
                 and place not in self.rounded
-                and _is_rounded(_column(batch, name), self._pa)
+                and has_rounded_values(_column(batch, name), LARGEST_EXACT_INTEGER, self._pa)
             ):
                 self.rounded |= {place}
 
@@ -254,10 +328,13 @@ def parquet_dataset(dataset: Any, memory: int, columns: Sequence[str] | None) ->
     return Parquet(groups, dataset.schema, memory, columns, "the dataset of Parquet files")
 
 
-def numeric_names(
+def usable_names(
     schema: Any, columns: Sequence[str] | None, source: str, pa: Any
 ) -> tuple[str, ...]:
-    """Return the names of the selected columns after checking that all of them are numeric."""
+    """Return the names of the selected columns.
+
+    All of them must be numeric, or of a type that can be a category.
+    """
     names = checked_names(schema.names, source)
     chosen = (
         [name for name in names if not is_pandas_index(name)]
@@ -265,15 +342,20 @@ def numeric_names(
         else chosen_names(names, columns, source)
     )
     for place, name in enumerate(chosen):
+        kind = schema.field(name).type
         reason = why_no_numbers(schema.field(name), pa)
-        if reason is not None:
-            raise InputError(
-                f"{source} holds {reason} in {column_label(chosen, place)}; every feature must be "
-                "numeric: select numeric columns with graphsieve.stored(X, columns=[…])."
-            )
+        if reason is not None and (is_pandas_index(name) or not may_be_category(kind, pa)):
+            _refuse_column(source, reason, chosen, place)
     if not chosen:
         raise InputError(f"{source} has no columns; at least 1 feature is needed.")
     return tuple(chosen)
+
+
+def _refuse_column(source: str, reason: str | None, names: Sequence[str], place: int) -> NoReturn:
+    raise InputError(
+        f"{source} holds {reason} in {column_label(names, place)}; every feature must be "
+        "numeric: select numeric columns with graphsieve.stored(X, columns=[…])."
+    )
 
 
 def checked_names(names: Sequence[Any], source: str) -> tuple[str, ...]:
@@ -335,19 +417,6 @@ def _fragment_batches(
 
 def _column(batch: Any, name: str) -> Any:
     return batch.column(batch.schema.get_field_index(name))
-
-
-def _is_rounded(column: Any, pa: Any) -> bool:
-    if pa.types.is_decimal(column.type):
-        return has_rounded_decimals(column, pa)
-    compute = needed("pyarrow.compute", "pyarrow has no compute functions; install it again.")
-    ends = compute.min_max(column).as_py()
-    return ends["max"] is not None and max(ends["max"], -ends["min"]) > LARGEST_EXACT_INTEGER
-
-
-def _is_long(kind: Any, pa: Any) -> bool:
-    types = pa.types
-    return bool(types.is_decimal(kind) or (types.is_integer(kind) and kind.bit_width == 64))
 
 
 def _refuse_fewer(found: int, expected: int) -> None:

@@ -79,6 +79,8 @@ class Stored(ABC):
         Whether columns are faster to read than rows.
     rounded : frozenset of int
         Columns read so far with integers that float64 cannot represent exactly.
+    not_numeric : frozenset of int
+        Columns that can only be categories, such as text.
     """
 
     shape: tuple[int, int]
@@ -94,6 +96,7 @@ class Stored(ABC):
     columns_held: float = COLUMNS_HELD
     columnwise: bool = False
     rounded: frozenset[int] = frozenset()
+    not_numeric: frozenset[int] = frozenset()
 
     def over_rows(
         self,

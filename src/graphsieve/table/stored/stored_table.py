@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,6 +37,8 @@ from graphsieve.table.stored.pieces import (
     memory_text,
 )
 from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
+
+TableKind = TypeVar("TableKind", bound=Table)
 
 FEW_BYTES = 2**24  # maximum size of a part that is loaded from another machine
 
@@ -84,15 +86,18 @@ class StoredTable(Table):
     def __init__(self, stored: Stored, *, extremes: Floats | None = None) -> None:
         refuse_narrow_memory(stored)
         self.stored, self.feature_names = stored, stored.names
-        self.n_samples, self.n_features = stored.shape
+        self.n_samples, self.n_columns = stored.shape
         self.is_sparse, self.at_hand = stored.is_sparse, stored.at_hand
         self.most_held = stored.memory // (ROWS_HELD * BYTES)
-        self.n_entries = int(self.n_samples * self.n_features * stored.density)
+        self.n_entries = int(self.n_samples * self.n_columns * stored.density)
         self._extremes = checked_extremes(stored) if extremes is None else extremes
 
     def _same(self) -> StoredTable:
-        table = StoredTable(self.stored, extremes=self._extremes)
-        table.feature_names = self.feature_names
+        return self._with(StoredTable(self.stored, extremes=self._extremes))
+
+    def _with(self, table: TableKind) -> TableKind:
+        """Return a table with the features of this one."""
+        table.features, table.feature_names = self.features, self.feature_names
         return table
 
     @property
@@ -110,7 +115,7 @@ class StoredTable(Table):
         exponent = exponents_of(self._extremes)
         shift = scale_by_power_of_two(least, -exponent)
         return StoredBlock(
-            0, self.n_features, self.stored, shift, exponent, high == low, self._extremes
+            0, self.n_columns, self.stored, shift, exponent, high == low, self._extremes
         )
 
     def blocks(self) -> Iterator[Block]:
@@ -122,7 +127,7 @@ class StoredTable(Table):
 
     def evaluations(self, form: Form, *, wide: bool = False) -> Iterator[tuple[slice, Any]]:
         if wide:
-            return iter(((slice(0, self.n_features), form(self.whole)),))
+            return iter(((slice(0, self.n_columns), form(self.whole)),))
         return by_columns(self.whole, form)
 
     def wide_blocks(self) -> Iterator[Block]:
@@ -161,18 +166,21 @@ class StoredTable(Table):
         chosen = np.asarray(rows, dtype=np.int64)
         view = View(self.stored, rows=chosen)
         if view.n_bytes <= self._most_loaded:
-            return MemoryTable.trusted(
-                _columnwise(fetched_rows(self.stored, chosen)), self.feature_names
-            )
-        return StoredTable(view)
+            held = _columnwise(fetched_rows(self.stored, chosen))
+            return self._with(MemoryTable.trusted(held, None))
+        return self._with(StoredTable(view))
 
     def take_columns(self, columns: NDArray[Any]) -> Table:
         chosen = np.asarray(columns, dtype=np.int64)
         view = View(self.stored, columns=chosen)
         if view.n_bytes <= self._most_loaded:
             piece = next(iter(self.stored.over_columns([chosen], itself)))
-            return MemoryTable.trusted(piece, view.names)
-        return StoredTable(view, extremes=self._extremes[:, columns])
+            table: Table = MemoryTable.trusted(piece, view.names)
+        else:
+            table = StoredTable(view, extremes=self._extremes[:, columns])
+        if self.features is not None:  # The columns of a feature have no names.
+            table.feature_names = None
+        return table
 
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
         view = View(
@@ -180,15 +188,16 @@ class StoredTable(Table):
             change=partial(_divided, exponent=exponent, shift=np.zeros(len(size)), size=size),
         )
         # Division preserves the order, so the new extremes are the divided old ones.
-        return StoredTable(view, extremes=scale_by_power_of_two(self._extremes, -exponent) / size)
+        extremes = scale_by_power_of_two(self._extremes, -exponent) / size
+        return self._with(StoredTable(view, extremes=extremes))
 
-    def on_unit_ranges(self) -> StoredRows:
-        """Return the rows with all features scaled to range 1.
+    def on_unit_ranges(self, weights: Floats) -> StoredRows:
+        """Return the rows with every column scaled to range 1, times its weight.
 
         The offset of a column without zeros is subtracted first.
         """
         block = self.whole
-        size = np.where(block.range > 0, block.range, 1.0)
+        size = np.where(block.range > 0, block.range, 1.0) / weights
         return StoredRows(
             View(
                 self.stored,

@@ -1,0 +1,1 @@
+"""Comparison of selections on tables with categories; see README.md."""

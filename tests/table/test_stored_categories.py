@@ -1,0 +1,257 @@
+"""Categories and groups in tables that are read in pieces, compared with the table in memory."""
+
+from __future__ import annotations
+
+import warnings
+
+import h5py
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, rank, stored
+from graphsieve.table.any_table import as_table
+from graphsieve.table.columns import MemoryTable
+from graphsieve.table.stored import levels
+from graphsieve.table.stored.stored_table import StoredTable
+
+N = 90
+RNG = np.random.default_rng(8)
+Y = np.arange(N) % 3
+WORDS = np.array(["red", "green", "blue", "black"])
+FRAME = pd.DataFrame(
+    {
+        "size": RNG.normal(size=N) + Y,
+        "colour": WORDS[np.where(RNG.random(N) < 0.7, Y, RNG.integers(0, 4, N))],
+        "smoker": RNG.choice(["Y", "N"], N),
+        "noise": RNG.normal(size=N).astype(np.float32),
+        "stage": pd.Categorical(
+            WORDS[RNG.integers(0, 4, N)], ["never", *WORDS[::-1]], ordered=True
+        ),
+        "kind": pd.Categorical(RNG.choice(["u", "v", "w"], N)),
+        "many": [f"w{row * row % 31}" for row in range(N)],
+        "ready": RNG.random(N) < 0.3,
+        "code": RNG.integers(0, 3, N),
+    }
+)
+GROUPS = {"body": ["size", "noise"], "looks": ["colour", "code"]}
+LITTLE = "5 KiB"  # not enough for the table, which is read in pieces
+METHODS = [
+    "auto",
+    "fisher",
+    *(
+        pytest.param(name, marks=pytest.mark.slow)
+        for name in ("variance", "laplacian", "relieff", "lsdf", "mutual_information", "spec")
+    ),
+]
+
+
+def parquet(folder, frame=FRAME):
+    pa.parquet.write_table(pa.table(frame), folder / "t.parquet", row_group_size=20)
+    return folder / "t.parquet"
+
+
+def dataset(folder, frame=FRAME):
+    (folder / "parts").mkdir()
+    for place, start in enumerate(range(0, len(frame), 35)):
+        part = pa.Table.from_pandas(frame[start : start + 35], preserve_index=False)
+        pa.parquet.write_table(part, folder / "parts" / f"{place}.parquet")
+    return pa.dataset.dataset(folder / "parts", format="parquet")
+
+
+SOURCES = {
+    "file": lambda folder, memory: stored(parquet(folder), memory=memory),
+    "open file": lambda folder, memory: stored(
+        pa.parquet.ParquetFile(parquet(folder)), memory=memory
+    ),
+    "dataset": lambda folder, memory: stored(dataset(folder), memory=memory),
+}
+every_source = pytest.mark.parametrize("source", SOURCES)
+
+
+def same_table(found, expected):
+    assert found.feature_names == expected.feature_names
+    assert_array_equal(found.features.starts, expected.features.starts)
+    assert_array_equal(found.features.categorical, expected.features.categorical)
+    assert_array_equal(found.corner(np.arange(N)), expected.matrix)
+
+
+@every_source
+def test_pieces_equal_the_table_in_memory(tmp_path, source):
+    expected = as_table(FRAME)
+    whole = as_table(SOURCES[source](tmp_path, "1 GiB"))
+    assert isinstance(whole, MemoryTable)
+    same_table(whole, expected)
+
+
+@every_source
+def test_pieces_of_a_large_table_equal_the_table_in_memory(tmp_path, source):
+    table, expected = as_table(SOURCES[source](tmp_path, LITTLE)), as_table(FRAME)
+    assert isinstance(table, StoredTable)
+    assert len(table.stored.column_groups()) > 2
+    same_table(table, expected)
+    for columns in ([3, 1], [0, 2, 25], list(range(table.n_columns))[::-1]):
+        piece = next(iter(table.stored.over_columns([np.array(columns)], np.array)))
+        assert_array_equal(piece, expected.matrix[:, columns])
+        assert_array_equal(
+            table.corner([5, 88], columns), expected.matrix[np.ix_([5, 88], columns)]
+        )
+
+
+@pytest.mark.parametrize("groups", [None, GROUPS], ids=["", "groups"])
+@pytest.mark.parametrize("method", METHODS)
+def test_scores_equal_those_in_memory(tmp_path, method, groups):
+    if method == "mutual_information":
+        groups = None  # It is defined for single columns and categories only.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        sieve = GraphSieve(method, feature_groups=groups)
+        expected = sieve.fit(FRAME, Y)
+        scores, ranking = expected.scores_, expected.ranking_
+        found = GraphSieve(method, feature_groups=groups).fit(
+            stored(parquet(tmp_path), memory="12 KiB"), Y
+        )
+    assert_allclose(found.scores_, scores, rtol=1e-9, atol=1e-12)
+    assert_array_equal(found.ranking_, ranking)
+
+
+def test_named_categories_of_a_file(tmp_path):
+    numbers = FRAME[["size", "noise", "code", "ready"]]
+    expected = as_table(numbers, categorical=["code", "ready"])
+    for memory in ("1 GiB", "2 KiB"):
+        source = stored(parquet(tmp_path, numbers), memory=memory)
+        same_table(as_table(source, categorical=["code", "ready"]), expected)
+    source = stored(parquet(tmp_path), columns=["size", "colour"])
+    with pytest.raises(InputError, match="holds text in column 'colour'; every feature must be"):
+        as_table(source, categorical=["size"])
+    with pytest.raises(InputError, match="holds text in column 'colour'; every feature must be"):
+        as_table(source, categorical=None)
+    with pytest.raises(InputError, match=r"no such feature \(did you mean 'colour'\?\)"):
+        as_table(source, categorical=["color"])
+
+
+CODED = np.column_stack([RNG.normal(size=N), RNG.integers(0, 4, N) * 0.5, RNG.normal(size=N)])
+
+
+def array_in_a_file(folder):
+    file = h5py.File(folder / "t.h5", "w")
+    return file.create_dataset("X", data=CODED, chunks=(20, 2))
+
+
+def memory_map(folder):
+    np.save(folder / "t.npy", CODED)
+    return folder / "t.npy"
+
+
+@pytest.mark.parametrize("make", [array_in_a_file, memory_map])
+def test_named_categories_of_arrays(tmp_path, make):
+    expected = as_table(CODED, categorical=[1])
+    assert expected.features.sizes.tolist() == [1, 4, 1]
+    source = make(tmp_path)
+    for memory in ("1 GiB", "2 KiB"):
+        same_table(as_table(stored(source, memory=memory), categorical=[1]), expected)
+
+
+def test_named_categories_of_a_dask_array():
+    da = pytest.importorskip("dask.array")
+    expected = as_table(CODED, categorical=[1])
+    for chunks in ((20, 2), (N, 1), (7, 3)):
+        array = da.from_array(CODED, chunks=chunks)
+        same_table(as_table(array, categorical=[1]), expected)
+        found = GraphSieve("fisher", categorical=[1]).fit(array, Y)
+        assert_allclose(found.scores_, GraphSieve("fisher", categorical=[1]).fit(CODED, Y).scores_)
+
+
+def test_text_in_dask_is_refused_in_one_sentence():
+    dd = pytest.importorskip("dask.dataframe")
+    with pytest.raises(InputError, match=r"Dask DataFrame; pass a dask\.array\.Array"):
+        rank(dd.from_pandas(FRAME, npartitions=2))
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.sampled_from("abcde"), min_size=10, max_size=40), st.integers(1, 12))
+def test_any_column_of_words(tmp_path_factory, words, group):
+    folder = tmp_path_factory.mktemp("words")
+    frame = pd.DataFrame({"x": np.arange(len(words)) % 7.0, "word": words})
+    pa.parquet.write_table(pa.table(frame), folder / "t.parquet", row_group_size=group)
+    found = as_table(stored(folder / "t.parquet", memory="800 bytes"))
+    assert_array_equal(found.corner(np.arange(len(words))), as_table(frame).matrix)
+
+
+def test_more_than_100_levels_share_a_column(tmp_path):
+    words = [f"w{row % 150}" for row in range(400)]
+    frame = pd.DataFrame({"x": np.arange(400.0), "word": words})
+    found = as_table(stored(parquet(tmp_path, frame), memory="20 KiB"))
+    assert isinstance(found, StoredTable)
+    assert found.features.sizes.tolist() == [1, 100]
+    assert_array_equal(found.corner(np.arange(400)), as_table(frame).matrix)
+
+
+def test_identifiers_are_left_out(tmp_path, monkeypatch):
+    frame = FRAME[["size", "kind"]].assign(name=[f"n{row}" for row in range(N)])
+    message = r"column 'name': fewer than 2 samples per level"
+    for memory in ("1 GiB", LITTLE):
+        with pytest.warns(GraphSieveWarning, match=message):
+            found = as_table(stored(parquet(tmp_path, frame), memory=memory))
+        assert found.features.sizes.tolist() == [1, 3, 1]
+        assert_array_equal(found.corner(np.arange(N))[:, 4], np.zeros(N))
+    monkeypatch.setattr(levels, "MOST_COUNTED", 10)
+    with pytest.warns(GraphSieveWarning, match="column 'many': fewer than 2 samples"):
+        as_table(stored(parquet(tmp_path, FRAME[["size", "many"]])))
+
+
+@pytest.mark.parametrize("memory", ["1 GiB", LITTLE])
+def test_bad_columns_are_named(tmp_path, memory):
+    missing = FRAME.assign(colour=FRAME["colour"].where(np.arange(N) % 40 != 35))
+    as_text = FRAME.assign(size=FRAME["size"].astype(str))
+    for frame, message in (
+        (missing, "2 NaN .missing. values in column 'colour', first at row 35"),
+        (as_text, "numbers as text in column 'size' .such as '"),
+        (FRAME.assign(day=pd.Timestamp("2020-01-01")), "holds dates in column 'day'"),
+    ):
+        for held in (frame, stored_lazily(tmp_path, frame, memory)):
+            with pytest.raises(InputError, match=message):
+                as_table(held() if callable(held) else held)
+    declared = FRAME[["noise"]].assign(
+        year=pd.Categorical([f"{1990 + row % 3}" for row in range(N)])
+    )
+    found = as_table(stored(parquet(tmp_path, declared), memory=memory))
+    assert found.features.sizes.tolist() == [1, 3]
+
+
+def stored_lazily(folder, frame, memory):
+    return lambda: stored(parquet(folder, frame), memory=memory)
+
+
+def test_ordered_levels_must_agree(tmp_path):
+    (tmp_path / "parts").mkdir()
+    for place, order in enumerate((["a", "b"], ["b", "a"])):
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 5), order, ordered=True)
+        table = pa.table({"x": np.arange(10.0), "level": column})
+        pa.parquet.write_table(table, tmp_path / "parts" / f"{place}.parquet")
+    with pytest.raises(InputError, match="ordered levels in column 'level' that differ between"):
+        as_table(pa.dataset.dataset(tmp_path / "parts", format="parquet"))
+
+
+@every_source
+def test_transform_returns_the_columns_of_the_file(tmp_path, source):
+    table = SOURCES[source](tmp_path, LITTLE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        sieve = GraphSieve(n_features_to_select=2, keep=["colour", "stage"]).fit(table, Y)
+        numbers = GraphSieve(n_features_to_select=1, keep=["size"]).fit(table, Y)
+    found = sieve.transform(table)
+    assert found.column_names == ["colour", "stage"]
+    assert found.column("colour").to_pylist() == FRAME["colour"].tolist()
+    assert found.column("stage").to_pylist() == FRAME["stage"].tolist()
+    assert_array_equal(numbers.transform(table), FRAME[["size"]])
+    framed = sieve.set_output(transform="pandas").transform(table)
+    assert framed["stage"].tolist() == FRAME["stage"].tolist()
+    assert pl.DataFrame(found).columns == ["colour", "stage"]
