@@ -7,6 +7,9 @@ arrays ``W``, features are columns ``f``, and every energy is a sum over pairs o
 A feature may have several columns: ``blocks`` lists the columns of each feature. ``f`` is then an
 array of n x columns, and a squared difference is that of two points. Where a score treats a category
 differently from a group of columns, ``categorical`` says which features are categories.
+
+``masses`` are the weights m of the samples: graphs have the weights m_i m_j W_ij, and means and
+counts use m_i instead of 1.
 """
 
 import math
@@ -53,9 +56,21 @@ def mean(f, weights=None):
     return origin + weights @ (f - origin) / np.sum(weights)
 
 
-def sum_of_squares(f):
-    """Squared deviations from the plain mean, sum_i (f_i - mean)^2."""
-    return square(f - mean(f))
+def sum_of_squares(f, weights=None):
+    """Squared deviations from the mean, sum_i w_i (f_i - mean)^2."""
+    weights = np.ones(len(f)) if weights is None else weights
+    return np.sum(weights * squares(f - mean(f, weights)))
+
+
+def ones(n, masses):
+    """The masses of n samples, 1 by default."""
+    return np.ones(n) if masses is None else np.asarray(masses, dtype=float)
+
+
+def weighted(W, masses):
+    """The graph with the weights m_i m_j W_ij."""
+    m = ones(len(W), masses)
+    return m[:, None] * W * m[None, :]
 
 
 def energy(W, f):
@@ -140,25 +155,25 @@ def pair_graph(n, pairs):
     return W
 
 
-def labelled_rows(X, y):
-    """Labelled rows (class other than -1), and their classes."""
-    X, y = np.asarray(X, dtype=float), np.asarray(y)
-    return X[y != -1], y[y != -1]
+def labelled_rows(X, y, masses=None):
+    """Labelled rows (class other than -1), their classes and their masses."""
+    X, y, m = np.asarray(X, dtype=float), np.asarray(y), ones(len(X), masses)
+    return X[y != -1], y[y != -1], m[y != -1]
 
 
-def laplacian_score(X, *, n_neighbors=5, bandwidth=1.0, blocks=None):
+def laplacian_score(X, *, n_neighbors=5, bandwidth=1.0, blocks=None, masses=None):
     """He, Cai, Niyogi 2005: E(f) / V(f) on the nearest-neighbour graph of X."""
-    W = knn_heat_graph(X, n_neighbors, bandwidth)
+    W = weighted(knn_heat_graph(X, n_neighbors, bandwidth), masses)
     return score_columns(X, lambda f: laplacian_ratio(W, f), blocks)
 
 
-def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0, blocks=None):
+def supervised_laplacian_score(X, y, *, n_neighbors=5, bandwidth=1.0, blocks=None, masses=None):
     """Doquire, Verleysen 2013, Eq. 3-4: E(f) / V(f) on the nearest-neighbour graph of the
     target.
     """
     y = np.asarray(y, dtype=float)
     d2 = (y[:, None] - y[None, :]) ** 2
-    W = heat(d2, target_adjacency(y, n_neighbors), bandwidth)
+    W = weighted(heat(d2, target_adjacency(y, n_neighbors), bandwidth), masses)
     return score_columns(X, lambda f: laplacian_ratio(W, f), blocks)
 
 
@@ -184,6 +199,7 @@ def semi_supervised_laplacian_score(
     bandwidth=1.0,
     label_weight=5.0,
     blocks=None,
+    masses=None,
 ):
     """Doquire, Verleysen 2013, Eq. 10-12: the semi-supervised term times SLS on the labelled
     samples.
@@ -194,47 +210,62 @@ def semi_supervised_laplacian_score(
     n_features = X.shape[1] if blocks is None else len(blocks)
     d2 = np.where(both, (y[:, None] - y[None, :]) ** 2, squared_distances(X) / n_features)
     A = union([semi_supervised_neighbors(d2, known, i, n_neighbors) for i in range(len(X))])
-    W = heat(d2, A, bandwidth) * np.where(both, label_weight, 1.0)
+    W = weighted(heat(d2, A, bandwidth) * np.where(both, label_weight, 1.0), masses)
     semi = score_columns(X, lambda f: laplacian_ratio(W, f), blocks)
     if known.sum() < 2:
         return semi
     return semi * supervised_laplacian_score(
-        X[known], y[known], n_neighbors=n_neighbors_supervised, bandwidth=bandwidth, blocks=blocks
+        X[known],
+        y[known],
+        n_neighbors=n_neighbors_supervised,
+        bandwidth=bandwidth,
+        blocks=blocks,
+        masses=ones(len(X), masses)[known],
     )
 
 
-def constraint_score(X, must_link, cannot_link, *, form="ratio", weight=0.1, blocks=None):
+def constraint_score(
+    X, must_link, cannot_link, *, form="ratio", weight=0.1, blocks=None, masses=None
+):
     """Zhang, Chen, Zhou 2008: sum_ML (f_i - f_j)^2 divided by sum_CL (CS-1), or minus weight times
     sum_CL (CS-2).
     """
-    must = pair_graph(len(X), must_link)
-    cannot = pair_graph(len(X), cannot_link)
+    must = weighted(pair_graph(len(X), must_link), masses)
+    cannot = weighted(pair_graph(len(X), cannot_link), masses)
     if form == "ratio":
         return score_columns(X, lambda f: ratio(energy(must, f), energy(cannot, f)), blocks)
     return score_columns(X, lambda f: energy(must, f) - weight * energy(cannot, f), blocks)
 
 
 def constrained_laplacian_score(
-    X, must_link, cannot_link, *, n_neighbors=10, bandwidth=0.1, cut_cannot_link=False, blocks=None
+    X,
+    must_link,
+    cannot_link,
+    *,
+    n_neighbors=10,
+    bandwidth=0.1,
+    cut_cannot_link=False,
+    blocks=None,
+    masses=None,
 ):
     """Benabdeslem, Hindawi 2011, Eq. 4-6, as printed: the numerator is a sum over ordered pairs."""
-    n = len(X)
+    n, m = len(X), ones(len(X), masses)
     cannot = pair_graph(n, cannot_link) > 0
     A = knn_adjacency(X, n_neighbors)
     if cut_cannot_link:
         A = A & ~cannot
-    S = heat(squared_distances(X), A | (pair_graph(n, must_link) > 0), bandwidth)
+    S = weighted(heat(squared_distances(X), A | (pair_graph(n, must_link) > 0), bandwidth), masses)
     D = S.sum(axis=1)
     constrained = [j for j in range(n) if cannot[j].any()]
 
     def score(f):
-        mu = mean(f)
+        mu = mean(f, m)
         numerator = sum(S[i, j] * square(f[i] - f[j]) for i in range(n) for j in range(n))
         denominator = 0.0
         for i in range(n):
             for j in constrained:
                 alpha = f[j] if cannot[i, j] else mu
-                denominator += square(f[i] - alpha) * D[i]
+                denominator += square(f[i] - alpha) * D[i] * m[j]
             if not constrained:
                 denominator += square(f[i] - mu) * D[i]
         return ratio(numerator, denominator)
@@ -242,56 +273,59 @@ def constrained_laplacian_score(
     return score_columns(X, score, blocks)
 
 
-def c4_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0, blocks=None):
+def c4_score(X, must_link, cannot_link, *, n_neighbors=10, bandwidth=1.0, blocks=None, masses=None):
     """Kalakech et al. 2011: the Laplacian score times the constraint score (0 x inf is NaN)."""
     with np.errstate(invalid="ignore"):
         return laplacian_score(
-            X, n_neighbors=n_neighbors, bandwidth=bandwidth, blocks=blocks
-        ) * constraint_score(X, must_link, cannot_link, blocks=blocks)
+            X, n_neighbors=n_neighbors, bandwidth=bandwidth, blocks=blocks, masses=masses
+        ) * constraint_score(X, must_link, cannot_link, blocks=blocks, masses=masses)
 
 
-def weighted_laplacian_score(X, label_proba, *, class_weight=None, blocks=None):
+def weighted_laplacian_score(X, label_proba, *, class_weight=None, blocks=None, masses=None):
     """Doquire, Verleysen 2012, Eq. 3-5: W_ij = sum_c P_ic P_jc over its complement 1 - W_ij."""
     P = np.asarray(label_proba, dtype=float)
     if class_weight == "balanced":
         P = P[:, P.sum(axis=0) > 0]
-        P = P / np.sqrt(P.sum(axis=0))
+        P = P / np.sqrt(ones(len(P), masses) @ P)
     similar = np.array([[np.sum(p * q) for q in P] for p in P])
-    return score_columns(X, lambda f: ratio(energy(similar, f), energy(1.0 - similar, f)), blocks)
+    alike, different = weighted(similar, masses), weighted(1.0 - similar, masses)
+    return score_columns(X, lambda f: ratio(energy(alike, f), energy(different, f)), blocks)
 
 
-def variance_score(X, *, blocks=None):
+def variance_score(X, *, blocks=None, masses=None):
     """Population variance, 1/n sum_i (f_i - mean)^2. For several columns it is the trace of their
     covariance.
     """
-    return score_columns(X, lambda f: sum_of_squares(f) / len(f), blocks)
+    m = ones(len(X), masses)
+    return score_columns(X, lambda f: sum_of_squares(f, m) / m.sum(), blocks)
 
 
-def fisher_score(X, y, *, blocks=None):
+def fisher_score(X, y, *, blocks=None, masses=None):
     """Sum_c n_c (mu_c - mu)^2 / sum_c n_c sigma_c^2 over the labelled samples."""
-    X, y = labelled_rows(X, y)
+    X, y, m = labelled_rows(X, y, masses)
 
     def score(f):
-        groups = [f[y == c] for c in np.unique(y)]
-        between = sum(len(g) * square(mean(g) - mean(f)) for g in groups)
-        within = sum(sum_of_squares(g) for g in groups)
+        groups = [(f[y == c], m[y == c]) for c in np.unique(y)]
+        between = sum(w.sum() * square(mean(g, w) - mean(f, m)) for g, w in groups)
+        within = sum(sum_of_squares(g, w) for g, w in groups)
         return ratio(between, within)
 
     return score_columns(X, score, blocks)
 
 
-def pearson_score(X, y, *, blocks=None):
+def pearson_score(X, y, *, blocks=None, masses=None):
     """Absolute correlation |sum (f - mean f)(y - mean y)| / sqrt(SS_f SS_y). For several columns it
     is the correlation of y with its least-squares fit by them.
     """
-    y = np.asarray(y, dtype=float)
+    y, m = np.asarray(y, dtype=float), ones(len(X), masses)
 
     def score(f):
         if f.ndim == 2:
-            centered = f - mean(f)
-            f = centered @ np.linalg.lstsq(centered, y - mean(y))[0]
-        product = np.sum((f - mean(f)) * (y - mean(y)))
-        return ratio(abs(product), math.sqrt(sum_of_squares(f)) * math.sqrt(sum_of_squares(y)))
+            centered, root = f - mean(f, m), np.sqrt(m)
+            f = centered @ np.linalg.lstsq(root[:, None] * centered, root * (y - mean(y, m)))[0]
+        product = np.sum(m * (f - mean(f, m)) * (y - mean(y, m)))
+        sizes = sum_of_squares(f, m), sum_of_squares(y, m)
+        return ratio(abs(product), math.sqrt(sizes[0]) * math.sqrt(sizes[1]))
 
     return score_columns(X, score, blocks)
 
@@ -306,7 +340,7 @@ def scaled_gaps(f):
     return np.abs(f[:, None] - f[None, :]) / (f.std() or 1.0)
 
 
-def kraskov_information(f, y, k):
+def kraskov_information(f, y, k, m):
     """Kraskov et al. 2004, Eq. 8: psi(n) + psi(k) - <psi(n_f + 1) + psi(n_y + 1)>, at least 0."""
     n = len(f)
     k = min(k, n - 1)
@@ -317,10 +351,10 @@ def kraskov_information(f, y, k):
         inside = np.nextafter(kth_smallest(np.maximum(gap_f[i, rest], gap_y[i, rest]), k), 0)
         n_f, n_y = np.sum(gap_f[i, rest] <= inside), np.sum(gap_y[i, rest] <= inside)
         terms.append(digamma(n_f + 1) + digamma(n_y + 1))
-    return max(0.0, digamma(n) + digamma(k) - np.mean(terms))
+    return max(0.0, digamma(n) + digamma(k) - np.average(terms, weights=m))
 
 
-def ross_information(f, y, k):
+def ross_information(f, y, k, m):
     """Ross 2014, Eq. 1: psi(n) + <psi(k_i) - psi(N_class) - psi(m_i)>, at least 0.
 
     Classes with one member are omitted. As in scikit-learn, m_i counts the sample itself and all
@@ -334,25 +368,25 @@ def ross_information(f, y, k):
         hits = [j for j in others(n, i) if y[j] == y[i]]
         m_i = np.sum(gap[i] <= np.nextafter(kth_smallest(gap[i, hits], k), 0))
         terms.append(digamma(min(k, len(hits))) - digamma(len(hits) + 1) - digamma(m_i))
-    return max(0.0, digamma(n) + np.mean(terms)) if terms else math.nan
+    return max(0.0, digamma(n) + np.average(terms, weights=m[keep])) if terms else math.nan
 
 
-def discrete_information(a, b):
+def discrete_information(a, b, m):
     """Mutual information sum_ab p_ab ln(p_ab / (p_a p_b)) of the frequencies of two categories."""
     pairs = list(zip(a, b, strict=True))
-    return max(0.0, entropy(list(a)) + entropy(list(b)) - entropy(pairs))
+    return max(0.0, entropy(list(a), m) + entropy(list(b), m) - entropy(pairs, m))
 
 
-def mutual_information_score(X, y, *, n_neighbors=3, blocks=None, categorical=None):
+def mutual_information_score(X, y, *, n_neighbors=3, blocks=None, categorical=None, masses=None):
     """Nearest-neighbour mutual information: Kraskov on the ranked target, or Ross for classes. A
     category is discrete: Ross on the ranked target, or frequencies for classes.
     """
-    y = np.asarray(y)
+    y, m = np.asarray(y), ones(len(X), masses)
     if y.dtype.kind == "f" and np.any(y != np.round(y)):
         y = average_ranks(y)
         of_number, of_category = kraskov_information, ross_information_of_target
     else:
-        X, y = labelled_rows(X, y)
+        X, y, m = labelled_rows(X, y, masses)
         of_number, of_category = ross_information, discrete_information_of_classes
     X = np.asarray(X, dtype=float)
     blocks = [[c] for c in range(X.shape[1])] if blocks is None else blocks
@@ -361,35 +395,35 @@ def mutual_information_score(X, y, *, n_neighbors=3, blocks=None, categorical=No
     def score(columns, is_category):
         if not is_category:
             (column,) = columns
-            return score_columns(X[:, [column]], lambda f: of_number(f, y, n_neighbors))[0]
+            return score_columns(X[:, [column]], lambda f: of_number(f, y, n_neighbors, m))[0]
         levels = [tuple(row) for row in X[:, columns].tolist()]
-        return of_category(levels, y, n_neighbors) if len(set(levels)) > 1 else math.nan
+        return of_category(levels, y, n_neighbors, m) if len(set(levels)) > 1 else math.nan
 
     return np.array([score(*one) for one in zip(blocks, categorical, strict=True)])
 
 
-def ross_information_of_target(levels, y, k):
+def ross_information_of_target(levels, y, k, m):
     codes = np.array([sorted(set(levels)).index(level) for level in levels])
-    found = ross_information(y, codes, k)
+    found = ross_information(y, codes, k, m)
     return 0.0 if math.isnan(found) else found
 
 
-def discrete_information_of_classes(levels, y, _):
-    return discrete_information(levels, y.tolist())
+def discrete_information_of_classes(levels, y, _, m):
+    return discrete_information(levels, y.tolist(), m)
 
 
-def relieff_score(X, y, *, n_neighbors=10, blocks=None, categorical=None):
+def relieff_score(X, y, *, n_neighbors=10, blocks=None, categorical=None, masses=None):
     """Robnik-Sikonja, Kononenko 2003: nearest misses, weighted P(C) / (1 - P(own)), minus
     nearest hits. Two levels of a category differ by 1. A group of columns differs by the mean
     difference of those that vary.
     """
-    X, y = labelled_rows(X, y)
+    X, y, m = labelled_rows(X, y, masses)
     n = len(X)
     blocks = [[c] for c in range(X.shape[1])] if blocks is None else blocks
     categorical = [False] * len(blocks) if categorical is None else categorical
     span = X.max(axis=0) - X.min(axis=0)
     scaled = X / np.where(span > 0, span, 1.0)
-    prior = {c: np.mean(y == c) for c in np.unique(y)}
+    prior = {c: np.sum(m[y == c]) / np.sum(m) for c in np.unique(y)}
     total = np.zeros(len(blocks))
 
     def varying(columns):
@@ -411,17 +445,26 @@ def relieff_score(X, y, *, n_neighbors=10, blocks=None, categorical=None):
         for c, share in prior.items():
             members = [j for j in others(n, i) if y[j] == c]
             if members:
-                mean_difference = difference[nearest(distance, members, n_neighbors)].mean(axis=0)
+                near = nearest(distance, members, n_neighbors)
+                mean_difference = np.average(difference[near], axis=0, weights=m[near])
                 factor = -1.0 if c == y[i] else share / (1 - prior[y[i]])
-                total += factor * mean_difference
-    return np.where([np.any(span[columns] > 0) for columns in blocks], total / n, np.nan)
+                total += m[i] * factor * mean_difference
+    return np.where([np.any(span[columns] > 0) for columns in blocks], total / m.sum(), np.nan)
 
 
 def spec_score(
-    X, *, form="phi2", n_neighbors=5, bandwidth=1.0, power=1, n_components=None, blocks=None
+    X,
+    *,
+    form="phi2",
+    n_neighbors=5,
+    bandwidth=1.0,
+    power=1,
+    n_components=None,
+    blocks=None,
+    masses=None,
 ):
     """Zhao, Liu 2007 (SPEC): phi1, phi2, phi3 from the eigenpairs of the normalised Laplacian."""
-    W = knn_heat_graph(X, n_neighbors, bandwidth)
+    W = weighted(knn_heat_graph(X, n_neighbors, bandwidth), masses)
     d = W.sum(axis=1)
     linked = d > 0
     X, W, d = np.asarray(X, dtype=float)[linked], W[np.ix_(linked, linked)], d[linked]
@@ -449,36 +492,39 @@ def spec_score(
     return score_columns(X, score, blocks)
 
 
-def entropy(labels):
-    """Entropy of the empirical distribution, in nats."""
-    shares = [labels.count(value) / len(labels) for value in set(labels)]
+def entropy(labels, m):
+    """Entropy of the empirical distribution of samples with the masses m, in nats."""
+    mass = dict.fromkeys(labels, 0.0)
+    for label, one in zip(labels, m, strict=True):
+        mass[label] += one
+    shares = [one / sum(m) for one in mass.values()]
     return -sum(share * math.log(share) for share in shares)
 
 
-def normalized_information(a, b):
+def normalized_information(a, b, m):
     """MI / max(H, H) of two discrete variables; 0 if both are constant."""
-    largest = max(entropy(a), entropy(b))
-    information = entropy(a) + entropy(b) - entropy(list(zip(a, b, strict=True)))
+    largest = max(entropy(a, m), entropy(b, m))
+    information = entropy(a, m) + entropy(b, m) - entropy(list(zip(a, b, strict=True)), m)
     return information / largest if largest > 0 else 0.0
 
 
-def sselect_score(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1):
+def sselect_score(X, y, *, n_neighbors=10, bandwidth=1.0, trade_off=0.1, masses=None):
     """Zhao, Liu 2007 (sSelect): trade_off LS + (1 - trade_off)(1 - NMI(sign of centred f,
     labels)).
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
-    W = knn_heat_graph(X, n_neighbors, bandwidth)
-    known = y != -1
+    W = weighted(knn_heat_graph(X, n_neighbors, bandwidth), masses)
+    known, m = y != -1, ones(len(X), masses)
 
     def score(f):
         above = f - mean(f, W.sum(axis=1)) >= -1e-12 * (f.max() - f.min())
-        information = normalized_information(above[known].tolist(), y[known].tolist())
+        information = normalized_information(above[known].tolist(), y[known].tolist(), m[known])
         return trade_off * laplacian_ratio(W, f) + (1 - trade_off) * (1 - information)
 
     return score_columns(X, score)
 
 
-def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0, blocks=None):
+def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0, blocks=None, masses=None):
     """Zhao, Lu, He 2008 (LSDF): E_b(f) / E_w(f), between classes over within classes and
     neighbours.
     """
@@ -490,10 +536,11 @@ def lsdf_score(X, y, *, n_neighbors=5, same_class_weight=100.0, blocks=None):
         same, same_class_weight, np.where(knn_adjacency(X, n_neighbors) & ~both, 1.0, 0.0)
     )
     between = np.where(both & ~same, 1.0, 0.0)
+    within, between = weighted(within, masses), weighted(between, masses)
     return score_columns(X, lambda f: ratio(energy(between, f), energy(within, f)), blocks)
 
 
-def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
+def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0, masses=None):
     """Zhong 2008, Eq. 1-3 (Zhu 2003): F_u = (I - P_uu)^-1 P_ul Y_l with P = D^-1 W.
 
     The label -1 means unlabelled, and the classes are 0, 1, ...
@@ -501,7 +548,7 @@ def harmonic_labels(X, y, *, n_neighbors=None, bandwidth=1.0):
     y = np.asarray(y)
     n_classes = y.max() + 1
     linked = ~np.eye(len(y), dtype=bool) if n_neighbors is None else knn_adjacency(X, n_neighbors)
-    W = np.where(linked, np.exp(-squared_distances(X) / bandwidth), 0.0)
+    W = weighted(np.where(linked, np.exp(-squared_distances(X) / bandwidth), 0.0), masses)
     P = W / W.sum(axis=1, keepdims=True)
     unknown, known = np.flatnonzero(y == -1), np.flatnonzero(y != -1)
     F = np.zeros((len(y), n_classes))

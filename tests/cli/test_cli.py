@@ -294,7 +294,10 @@ GROUPING = {
     "--feature-groups": ["--feature-groups", "groups.csv"],
     "--group-by-prefix": ["--group-by-prefix", "_"],
 }
-CONFIDENCE = {"--confidence-column": ["--target", "kind", "--confidence-column", "sure"]}
+OF_ROWS = {
+    "--confidence-column": ["--target", "kind", "--confidence-column", "sure"],
+    "--weight-column": ["--target", "kind", "--weight-column", "p_yes"],
+}
 RANKING = {
     **GROUPING,
     "--keep-feature": ["--keep-feature", "c"],
@@ -350,14 +353,14 @@ TRIED = {
     "rank": {
         **READING,
         **KNOWING,
-        **CONFIDENCE,
+        **OF_ROWS,
         **RANKING,
         **WRITING,
         **SHOWING,
         "--rows": ["--rows", "all"],
     },
     "compare": {**READING, **KNOWING, **GROUPING, **WRITING, **SHOWING, **COMPARING},
-    "select": {**READING, **KNOWING, **CONFIDENCE, **RANKING, **WRITING, **SELECTING},
+    "select": {**READING, **KNOWING, **OF_ROWS, **RANKING, **WRITING, **SELECTING},
     "methods": {"--format": ["--format", "csv"], "--json": ["--json"], "--debug": ["--debug"]},
     "explain": {"--debug": ["fisher", "--debug"]},
 }
@@ -1107,6 +1110,7 @@ REPEATED = [
     ("--pairs", "pairs.csv", "--id-column", "id", *NO_FEATURES, "--drop-missing-rows"),
     ("--pairs", "pairs.csv", "--target", "kind", "--id-column", "id", "--fill-missing"),
     ("--target", "kind", "--subject-column", "id", "--drop-missing-rows"),
+    ("--target", "kind", "--weight-column", "p_yes", "--drop-missing-rows"),
     (
         "--proba",
         "proba.csv",

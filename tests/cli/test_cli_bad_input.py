@@ -77,7 +77,7 @@ C_ROWS = (
     *(189, 190, 191, 192, 193, 194, 195, 197, 198, 199, 200),
     *(201, 202),
     *(240, 241, 242, 243, 244, 245, 246, 247),
-    *(250, 251, 253, 254, 255),
+    *(250, 251, 253, 254, 255, 270),
 )
 
 # --- helper functions
@@ -110,8 +110,8 @@ def with_cells(name, cells, n_rows=30):
     return text_of(table)
 
 
-def with_column(name, values):
-    return text_of(columns(len(values)) | {name: values})
+def with_column(name, values, **further):
+    return text_of(columns(len(values)) | {name: values} | further)
 
 
 def array(table):
@@ -1992,6 +1992,28 @@ def test_row_200_no_paths_in_results(run, folder):
     full = run(*given, "--full-paths")
     for text in (full.out, paths["report"].read_text()):
         assert str(paths["table"]) in text
+
+
+@case(270)
+def test_row_270_weights(refused, run, folder):
+    for weight, message in (
+        ("", "column 'w' holds nothing in line 3; give every row a weight of 0 or more."),
+        (
+            "-1",
+            "column 'w' holds a negative number in line 3; give every row a weight of 0 or more.",
+        ),
+        ("much", "column 'w' holds 'much' in line 3; expected a weight."),
+    ):
+        weights = ["1", weight, *["2"] * 28]
+        put("t.csv", with_column("y", ["a", "b"] * 15, w=weights))
+        answer = run("rank", "t.csv", *TARGET, "--weight-column", "w")
+        assert answer.code == 3
+        assert message in answer.err
+    put("t.csv", with_column("y", ["a", "b"] * 15, w=["0"] * 30))
+    answer = run("rank", "t.csv", *TARGET, "--weight-column", "w")
+    assert "--weight-column is zero for every row; give some weight." in answer.err
+    answer = run("rank", "t.csv", *TARGET, "--weight-column", "y")
+    assert "column 'y' is named as the target and in another option" in answer.err
 
 
 # --- J. resources

@@ -1,4 +1,6 @@
-"""Bad input about single features: categories, groups, features to keep, candidates and costs."""
+"""Bad input about single features and samples: categories, groups, features to keep, candidates,
+costs and weights.
+"""
 
 from __future__ import annotations
 
@@ -210,3 +212,22 @@ def test_costs_need_a_selection_by_gain():
 def test_categories_of_a_sparse_matrix():
     words = ["categorical needs", "X is sparse", "'auto'"]
     refused(words, table=sp.csr_array(X), categorical=[0])
+
+
+@case(270)
+def test_weights():
+    for weights, words in (
+        (np.ones(3), "must have one number for each of the 24 samples, got shape (3,)"),
+        (np.ones((N, 1)), "got shape (24, 1)"),
+        (["a"] * N, "must be one number per sample"),
+        (np.r_[-1.0, np.ones(N - 1)], "got -1 at position 0"),
+        (np.r_[1.0, np.nan, np.ones(N - 2)], "got nan at position 1"),
+        (np.r_[np.ones(N - 1), np.inf], "got inf at position 23"),
+        (np.zeros(N), "is zero for every sample; give some weight"),
+        (pd.Series(np.ones(N), index=range(N - 1, -1, -1)), "has another index than X"),
+    ):
+        for door in (GraphSieve().fit, rank):
+            with about(weights), pytest.raises(InputError) as caught:
+                door(FRAME, Y, sample_weight=weights)
+            assert str(caught.value).startswith("sample_weight ")
+            assert words in str(caught.value)

@@ -1,4 +1,6 @@
-"""Every score of categories and groups of columns: the formulas, the laws, and what is refused."""
+"""Every score of categories and groups of columns, also of weighted samples: the formulas, the laws,
+and what is refused.
+"""
 
 from __future__ import annotations
 
@@ -116,18 +118,23 @@ def supervised(method: Method, n: int, given_arguments: tuple[Any, ...]) -> Supe
     return kind(*given_arguments)
 
 
-def agrees(mixed: Mixed, form: str, case: tuple[str, Any, dict[str, Any]]) -> None:
+def agrees(
+    mixed: Mixed,
+    form: str,
+    case: tuple[str, Any, dict[str, Any]],
+    masses: np.ndarray | None = None,
+) -> None:
     name, arguments, keywords = case
     method, given_arguments = BY_FUNCTION[name], arguments(mixed.problem)
     known = supervised(method, len(mixed.matrix), given_arguments)
-    found = values(method, table_of(mixed, form), known, **keywords)
+    found = values(method, table_of(mixed, form).weighted_by(masses), known, **keywords)
     categories = (
         {"categorical": mixed.categorical} if name in ("relieff_score", *INFORMATION) else {}
     )
     blocks = {} if name == "sselect_score" else {"blocks": mixed.blocks}
     with np.errstate(all="ignore"):
         expected = getattr(oracle, name)(
-            mixed.matrix, *given_arguments, **keywords, **blocks, **categories
+            mixed.matrix, *given_arguments, **keywords, **blocks, **categories, masses=masses
         )
     assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
@@ -151,6 +158,68 @@ def test_equals_the_formula_in_general_position(case, data, form):
         if kind != "ordered" or case[0] not in INFORMATION
     )
     agrees(data.draw(mixed_problems(ties=False, kinds=kinds)), form, case)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2]}")
+@given(data=st.data(), form=st.sampled_from(FORMS), seed=st.integers(0, 999))
+def test_weighted_samples_equal_the_formula(case, data, form, seed):
+    mixed = drawn(data, BY_FUNCTION[case[0]].name)
+    random = np.random.default_rng(seed)
+    agrees(mixed, form, case, random.choice([0.25, 1.0, 2.5, 3.0], len(mixed.matrix)))
+
+
+@pytest.mark.parametrize("case", TIE_FREE_CASES, ids=lambda case: f"{case[0]}-{case[2]}")
+@given(data=st.data(), form=st.sampled_from(FORMS), seed=st.integers(0, 999))
+def test_weighted_information_equals_the_formula(case, data, form, seed):
+    kinds = ("number", "two levels", "category", "one level")
+    mixed = data.draw(mixed_problems(ties=False, kinds=kinds))
+    masses = np.random.default_rng(seed).choice([0.25, 1.0, 2.5, 3.0], len(mixed.matrix))
+    agrees(mixed, form, case, masses)
+
+
+def repeated(known: Supervision, times: np.ndarray) -> Supervision:
+    """Return the supervision of samples that occur several times.
+
+    A pair of two samples becomes all pairs of their copies, and copies are not paired.
+    """
+    return known[np.repeat(np.arange(len(known)), times)]
+
+
+# Scores on graphs that are not built from neighbours
+WITHOUT_NEIGHBORS = ("variance", "constraint", "weighted_laplacian", "fisher", "pearson")
+
+
+@pytest.mark.parametrize("name", WITHOUT_NEIGHBORS)
+@given(data=st.data(), form=st.sampled_from(FORMS[:3]), seed=st.integers(0, 999))
+def test_an_integer_weight_equals_repetition(name, data, form, seed):
+    mixed, method = drawn(data, name), METHODS[name]
+    times = np.random.default_rng(seed).integers(1, 4, len(mixed.matrix))
+    table, rows = table_of(mixed, form), np.repeat(np.arange(len(times)), times)
+    for known in knowledge(method, mixed.problem):
+        assert_same(
+            values(method, table.weighted_by(times.astype(np.float64)), known),
+            values(method, table.take(rows), repeated(known, times)),
+        )
+
+
+def test_the_law_of_repetition_covers_all_scores_without_neighbors():
+    of_targets = {"supervised_laplacian", "relieff", "mutual_information"}
+    assert {
+        name for name, method in METHODS.items() if not method.reads_neighbors
+    } - of_targets == set(WITHOUT_NEIGHBORS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@given(data=st.data(), form=st.sampled_from(FORMS), weight=st.sampled_from([0.5, 3.0, 1e40]))
+def test_equal_weights_change_nothing(name, data, form, weight):
+    mixed, method = drawn(data, name), METHODS[name]
+    table = table_of(mixed, form)
+    masses = np.full(table.n_samples, weight)
+    # Its denominator sums over all samples with a cannot-link, so twice as many give half the score.
+    unit = weight if name == "constrained_laplacian" else 1.0
+    for known in knowledge(method, mixed.problem):
+        found = values(method, table.weighted_by(masses), known)
+        assert_same(found * unit, values(method, table, known))
 
 
 def test_a_category_by_hand():

@@ -57,14 +57,27 @@ VARIANTS = {
     "counted": GraphSieve(n_features_to_select="auto", max_features=3),
     "prototypes": GraphSieve("laplacian", compress="som"),
     "estimator": FloatingSieve(
-        KNeighborsClassifier(1), unlabeled=None, target_type="classes", n_features_to_select=1, cv=2
+        LogisticRegression(), unlabeled=None, target_type="classes", n_features_to_select=1, cv=2
     ),
 }
 
 
+def expected_failures(estimator):
+    """Return the checks that must fail, with the reason: a weighted sample differs from copies."""
+    reason = None
+    if isinstance(estimator, IterativeSieve) or getattr(estimator, "compress", None):
+        reason = "the nearest neighbours of a sample are its copies"
+    elif isinstance(estimator, FloatingSieve):
+        reason = "the check passes cv, which is refused without an estimator"
+    equivalence = [
+        f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")
+    ]
+    return {} if reason is None else dict.fromkeys(equivalence, reason)
+
+
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(DEFAULTS)
+@parametrize_with_checks(DEFAULTS, expected_failed_checks=expected_failures)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
@@ -72,8 +85,14 @@ def test_scikit_learn_check(estimator, check):
 @pytest.mark.filterwarnings("ignore::graphsieve.GraphSieveWarning")
 @pytest.mark.parametrize("name", VARIANTS)
 def test_all_scikit_learn_checks_of_a_variant(name):
-    results = check_estimator(VARIANTS[name], on_skip=None)
-    assert {result["status"] for result in results} <= {"passed", "skipped"}
+    results = check_estimator(
+        VARIANTS[name],
+        on_skip=None,
+        on_fail=None,
+        expected_failed_checks=expected_failures(VARIANTS[name]),
+    )
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    assert failed == set()
     assert sum(result["status"] == "passed" for result in results) >= 30
 
 

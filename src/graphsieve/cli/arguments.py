@@ -138,7 +138,7 @@ def _add_compare(commands: Any) -> Parser:
     )
     command = _command(commands, "compare", "compare several methods with baselines", about)
     _add_table(command)
-    _add_knowledge(command, confidence=False)
+    _add_knowledge(command, of_rows=False)
     _add_groups(command)
     how = command.add_argument_group("comparison")
     how.add_argument(
@@ -187,7 +187,7 @@ def _add_select(commands: Any) -> Parser:
     about = (
         "Write the table with the selected columns only, in their original order. The columns "
         "named by --id-column,\n"
-        "--target, --subject-column and --keep are written as well."
+        "--target, --subject-column, --weight-column and --keep are written as well."
     )
     command = _command(commands, "select", "write the selected columns of a table", about)
     _add_table(command)
@@ -401,7 +401,7 @@ def _add_table(command: Parser) -> None:
     command.set_defaults(missing="refuse")
 
 
-def _add_knowledge(command: Parser, *, confidence: bool = True) -> None:
+def _add_knowledge(command: Parser, *, of_rows: bool = True) -> None:
     known = command.add_argument_group("supervision")
     known.add_argument(
         "--target",
@@ -454,14 +454,19 @@ def _add_knowledge(command: Parser, *, confidence: bool = True) -> None:
     known.add_argument(
         "--normalize-proba", action="store_true", help="divide each row of probabilities by its sum"
     )
-    if confidence:
+    if of_rows:
         known.add_argument(
             "--confidence-column",
             metavar="COL",
             help="column with the probability that the label in --target is correct; the other "
             "classes share the rest",
         )
-    command.set_defaults(confidence_column=None)
+        known.add_argument(
+            "--weight-column",
+            metavar="COL",
+            help="column with the weight of each row, 0 or more; rows with weight 0 are left out",
+        )
+    command.set_defaults(confidence_column=None, weight_column=None)
     known.add_argument(
         "--unsupervised",
         action="store_true",

@@ -60,6 +60,8 @@ class Case:
         Pairs and class probabilities.
     groups : array of object or None
         The subject of each row.
+    weights : array of float or None
+        The weight of each row.
     lines : list of str
         Notes for the user on how the input was read.
     """
@@ -69,6 +71,7 @@ class Case:
     target: str | None
     supervision: Supervision | None
     groups: NDArray[np.object_] | None
+    weights: Floats | None
     lines: list[str]
 
     def table_facts(self, given_name: str | None = None) -> dict[str, Any]:
@@ -94,6 +97,7 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
         *targets,
         options.subject_column,
         options.confidence_column,
+        options.weight_column,
         *(options.proba_columns or ()),
         *(keep or ()),
     ]
@@ -144,11 +148,22 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
     if groups is not None:
         n_subjects = counted(len(set(groups)), "subject")
         lines.append(f"subjects in {quoted(options.subject_column)}: {n_subjects}")
+    weights = _weights(options, table)
+    if weights is not None:
+        n_positive = counted(int((weights > 0).sum()), "row")
+        name = quoted(options.weight_column)
+        lines.append(f"weights in {name}: {n_positive} of {len(weights):,} with weight above 0")
     lines += [f"excluded: {_left_out(table)}"] if table.left_out else []
     # The probabilities contain the labels. As labels they would count as certain.
     y = None if options.confidence_column is not None else y
     return Case(
-        table, y, ", ".join(targets) or None, supervision, groups, lines + list(table.notes)
+        table,
+        y,
+        ", ".join(targets) or None,
+        supervision,
+        groups,
+        weights,
+        lines + list(table.notes),
     )
 
 
@@ -197,13 +212,19 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
         raise UsageError(f"{unused[0]} needs a target; add --target, or leave it out.")
     if input_files(options).count("-") > 1:
         raise UsageError("standard input can be read only once; name files for the others.")
-    others = (options.id_column, options.subject_column, options.confidence_column)
+    others = (
+        options.id_column,
+        options.subject_column,
+        options.confidence_column,
+        options.weight_column,
+    )
     if len(set(options.target or ())) < len(options.target or ()):
         raise UsageError("--target names a column twice; name each once.")
     for name, role, apart in (
         *((name, "the target", others) for name in options.target or ()),
-        (options.subject_column, "the subject", (options.confidence_column,)),
-        (options.confidence_column, "the confidence", (options.id_column,)),
+        (options.subject_column, "the subject", others[2:]),
+        (options.confidence_column, "the confidence", (others[0], others[3])),
+        (options.weight_column, "the weight", others[:1]),
     ):
         if name is not None and name in (
             *apart,
@@ -248,6 +269,21 @@ def _confident(
     rows = [table.row_label(row) for row in range(len(y))]
     with _probabilities_by_name(f"column {quoted(name)}", rows, ()):
         return Supervision.from_labels(y, unlabeled=options.unlabeled, confidence=values)
+
+
+def _weights(options: argparse.Namespace, table: TableFile) -> Floats | None:
+    """Return the weight of each row."""
+    name = options.weight_column
+    if name is None:
+        return None
+    weights = _numbers(table, name, "a weight")
+    for bad, what in ((np.isnan(weights), "nothing"), (weights < 0, "a negative number")):
+        if bad.any():
+            row = table.row_label(int(np.flatnonzero(bad)[0]))
+            raise InputError(
+                f"column {quoted(name)} holds {what} in {row}; give every row a weight of 0 or more."
+            )
+    return weights
 
 
 def _subjects(options: argparse.Namespace, table: TableFile) -> NDArray[np.object_] | None:

@@ -27,6 +27,7 @@ OPTIONS = {
     "normalize": "--normalize-proba",
     "groups": "--subject-column",
     "confidence": "--confidence-column",
+    "sample_weight": "--weight-column",
     # ranking
     "method": "--method",
     "n_features_to_select": "--top",
@@ -58,6 +59,7 @@ WORDS = {
     "label_proba": "the table of probabilities",
     "feature": "column",
     "features": "columns",
+    "sample": "row",
     "samples": "rows",
     "pass": "add",
     "they are NaN": "they have no score",

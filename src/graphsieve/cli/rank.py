@@ -90,6 +90,7 @@ def ranked(case: Case, options: argparse.Namespace, settings: dict[str, Any]) ->
             case.y,
             supervision=case.supervision,
             groups=case.groups,
+            sample_weight=case.weights,
             feature_names=case.table.names,
             progress=False if options.quiet else None,
             categorical=case.table.categorical,

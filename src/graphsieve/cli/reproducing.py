@@ -63,6 +63,8 @@ def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], c
         given.append("categorical=table.categorical")
     if case.groups is not None:
         given.append(f"groups=table.kept[{options.subject_column!r}]")
+    if case.weights is not None:
+        given.append(f"sample_weight=table.kept[{options.weight_column!r}].astype(float)")
     given += [f"{name}={value!r}" for name, value in settings.items()]
     result = {"rank": "ranking", "compare": "comparison"}[call]
     lines += [f"{result} = {call}(", *(f"    {one}," for one in given), ")", f"print({result})"]
@@ -81,6 +83,7 @@ def _reading(options: argparse.Namespace) -> list[str]:
         *(options.target or ()),
         options.subject_column,
         options.confidence_column,
+        options.weight_column,
         *(options.proba_columns or ()),
     ]
     keep = [name for name in apart if name is not None]

@@ -67,6 +67,7 @@ def run(options: argparse.Namespace) -> None:
             options.id_column,
             *(options.target or ()),
             options.subject_column,
+            options.weight_column,
             *options.keep,
         )
         if name is not None

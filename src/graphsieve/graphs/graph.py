@@ -64,6 +64,10 @@ class Graph(ABC):
         """Compute energy and spread of a block, if possible in a single pass over it."""
         return self.block_energy(block), self.block_spread(block)
 
+    @abstractmethod
+    def weighted_by(self, masses: Floats) -> Graph:
+        """Return the graph with the weights m_i m_j W_ij, for samples with the masses m."""
+
     def _energy_and_spread(self, block: Block) -> Floats:
         return np.stack(self.block_forms(block))
 
@@ -204,6 +208,10 @@ class SparseGraph(EdgeGraph):
     def edges(self) -> Iterator[Edges]:
         yield self.first, self.second, self.weights
 
+    def weighted_by(self, masses: Floats) -> SparseGraph:
+        weights = self.weights * masses[self.first] * masses[self.second]
+        return SparseGraph.of_distinct(self.n_samples, self.first, self.second, weights)
+
     def times(self, vectors: Floats) -> Floats:
         """Multiply the weight matrix by one or more vectors."""
         return np.asarray(self.matrix @ vectors)
@@ -255,6 +263,11 @@ class BandGraph(EdgeGraph):
         kept = slice(None) if weights.all() else weights > 0
         yield order[low[kept]], order[high[kept]], weights[kept]
 
+    def weighted_by(self, masses: Floats) -> BandGraph:
+        band = self._band
+        low, high = (masses[band.order[ends]] for ends in band.places())
+        return BandGraph(band.order, band.begin, band.weights * low * high)
+
     def degree(self) -> Floats:
         return self._band.degree()
 
@@ -295,6 +308,13 @@ class StreamedGraph(EdgeGraph):
     def edges(self) -> Iterator[Edges]:
         return self._make_edges()
 
+    def weighted_by(self, masses: Floats) -> StreamedGraph:
+        def edges() -> Iterator[Edges]:
+            for first, second, weights in self.edges():
+                yield first, second, weights * masses[first] * masses[second]
+
+        return StreamedGraph(self.n_samples, edges)
+
     @cached_property
     def _degrees(self) -> Floats:
         return super().degree()
@@ -325,6 +345,9 @@ class FactorGraph(Graph):
     def __init__(self, factor: Any) -> None:
         self.factor = _checked_factor(factor)
         super().__init__(self.factor.shape[0])
+
+    def weighted_by(self, masses: Floats) -> FactorGraph:
+        return FactorGraph(sp.diags_array(masses) @ self.factor)
 
     def degree(self) -> Floats:
         with_diagonal: Floats = self.factor @ np.asarray(self.factor.sum(axis=0)).ravel()
@@ -364,6 +387,9 @@ class CrossGraph(Graph):
         self.factor = _checked_factor(factor)
         super().__init__(self.factor.shape[0])
 
+    def weighted_by(self, masses: Floats) -> CrossGraph:
+        return CrossGraph(sp.diags_array(masses) @ self.factor)
+
     def degree(self) -> Floats:
         mass = np.asarray(self.factor.sum(axis=0)).ravel()
         of_sample = np.asarray(self.factor.sum(axis=1)).ravel()
@@ -386,6 +412,9 @@ class SumGraph(Graph):
         super().__init__(one.n_samples)
         self.one, self.other = one, other
 
+    def weighted_by(self, masses: Floats) -> Graph:
+        return self.one.weighted_by(masses) + self.other.weighted_by(masses)
+
     def degree(self) -> Floats:
         return self.one.degree() + self.other.degree()
 
@@ -404,6 +433,9 @@ class DifferenceGraph(Graph):
         check_same_samples(whole.n_samples, part.n_samples)
         super().__init__(whole.n_samples)
         self.whole, self.part = whole, part
+
+    def weighted_by(self, masses: Floats) -> Graph:
+        return self.whole.weighted_by(masses) - self.part.weighted_by(masses)
 
     def degree(self) -> Floats:
         return np.maximum(self.whole.degree() - self.part.degree(), 0.0)
@@ -432,6 +464,8 @@ class LiftedGraph(Graph):
         The row that represents each sample. Every row represents at least one sample.
     own : float
         Weight of the links between samples of the same row.
+    masses : array of shape (n_samples,), optional
+        Masses of the samples, 1 by default. A row represents the sum of the masses of its samples.
 
     Examples
     --------
@@ -442,14 +476,26 @@ class LiftedGraph(Graph):
     array([10.])
     """
 
-    def __init__(self, graph: EdgeGraph, member: Integers, *, own: float = 1.0) -> None:
+    def __init__(
+        self,
+        graph: EdgeGraph,
+        member: Integers,
+        *,
+        own: float = 1.0,
+        masses: Floats | None = None,
+    ) -> None:
         super().__init__(len(member))
         self.graph, self.member, self.own = graph, member, own
-        self.counts = np.bincount(member, minlength=graph.n_samples)
-        self._members = group_weightings(member, graph.n_samples)
+        self.masses = np.ones(len(member)) if masses is None else masses
+        self.counts = np.bincount(member, self.masses, minlength=graph.n_samples)
+        self._members = group_weightings(member, graph.n_samples, masses)
+
+    def weighted_by(self, masses: Floats) -> LiftedGraph:
+        return LiftedGraph(self.graph, self.member, own=self.own, masses=masses * self.masses)
 
     def degree(self) -> Floats:
-        return np.asarray((self._share + self.own * (1 - 1 / self.counts))[self.member])
+        others = 1 - self.masses / self.counts[self.member]
+        return np.asarray(self.masses * (self._share[self.member] + self.own * others))
 
     def block_energy(self, block: Block) -> Floats:
         return _few_at_a_time(block, self.graph.n_samples, self._energy)
@@ -481,10 +527,13 @@ class LiftedGraph(Graph):
 
     def times(self, vectors: Floats) -> Floats:
         """Multiply the weight matrix by one or more vectors."""
-        counts = self.counts if vectors.ndim == 1 else self.counts[:, None]
+        counts, masses = self.counts, self.masses
+        if vectors.ndim == 2:
+            counts, masses = counts[:, None], masses[:, None]
         sums, root = self._members.T @ vectors, np.sqrt(counts)
         by_row = _adjacency(self.graph) @ (sums / root) / root + self.own * sums / counts
-        return np.asarray(by_row[self.member] - self.own * vectors / counts[self.member])
+        itself = self.own * masses * vectors / counts[self.member]
+        return np.asarray(masses * (by_row[self.member] - itself))
 
     def components(self) -> Integers:
         """Return the index of the connected component of each sample."""

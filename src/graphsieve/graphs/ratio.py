@@ -74,10 +74,21 @@ def divided(numerator: Floats, denominator: Floats) -> Floats:
         return np.asarray(numerator / denominator)
 
 
+def on_samples(graph: Graph, table: Table) -> Graph:
+    """Return the graph with the masses of the samples of the table."""
+    check_same_samples(graph.n_samples, table.n_samples)
+    return graph if table.weights is None else graph.weighted_by(table.weights)
+
+
 def laplacian_ratio(table: Table, graph: Graph) -> Floats:
     """Compute energy(f) / spread(f) on one graph, the core of all Laplacian scores.
 
     The ratio lies in [0, 2].
     """
-    check_same_samples(graph.n_samples, table.n_samples)
-    return quotients(table, graph.block_forms, wide=True)
+    return quotients(table, on_samples(graph, table).block_forms, wide=True)
+
+
+def energy_ratio(table: Table, numerator: Graph, denominator: Graph) -> Floats:
+    """Compute the ratio of the energies on two graphs for every feature, as `ratio` does."""
+    one, other = on_samples(numerator, table), on_samples(denominator, table)
+    return ratio(table, one.block_energy, other.block_energy)

@@ -15,7 +15,7 @@ from graphsieve._base.parameters import choice, setting
 from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.builders import neighbor_graph
 from graphsieve.graphs.graph import LiftedGraph, SparseGraph
-from graphsieve.graphs.ratio import laplacian_ratio, per_column, quotients
+from graphsieve.graphs.ratio import laplacian_ratio, on_samples, per_column, quotients
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
@@ -104,8 +104,8 @@ def variance_score(X: Any) -> Floats:
 
 
 def variance(table: Table, _: Supervision) -> Scored:
-    uniform = dense_weighting(np.full(table.n_samples, 1.0 / table.n_samples))
-    return Scored(in_original_units(table, lambda block: moments(block, uniform).scatter[0]))
+    shares = dense_weighting(table.masses / table.masses.sum())
+    return Scored(in_original_units(table, lambda block: moments(block, shares).scatter[0]))
 
 
 def in_original_units(table: Table, value: Any) -> Floats:
@@ -214,7 +214,7 @@ def spec(
             f" belongs to form='phi3', got form={form!r}; leave it out.",
         )
     near = neighbor_graph(table, n_neighbors, bandwidth)
-    spectrum = _Spectrum(near.graph, power, n_components)
+    spectrum = _Spectrum(on_samples(near.graph, table), power, n_components)
     value = {"phi1": spectrum.phi1, "phi2": spectrum.phi2, "phi3": spectrum.phi3}[form]
     return Scored(quotients(table, value), near.n_neighbors, near.bandwidth)
 

@@ -11,19 +11,19 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import digamma
-from sklearn.metrics import mutual_info_score
-from sklearn.metrics.cluster import contingency_matrix
 
 from graphsieve._base.array_types import Floats, Integers
 
 TIE_TOLERANCE = 1e-12
 
 
-def information_with_target(feature: Floats, target: Floats, n_neighbors: int) -> float:
+def information_with_target(
+    feature: Floats, target: Floats, n_neighbors: int, masses: Floats | None = None
+) -> float:
     """Estimate the mutual information of two continuous variables, in nats.
 
     The feature is scaled to the standard deviation of the target. The target is not scaled, so
-    distances between ranks remain exact.
+    distances between ranks remain exact. The mean over the samples is weighted by their masses.
     """
     feature = feature * (target.std() / feature.std())
     k = min(n_neighbors, len(target) - 1)
@@ -31,18 +31,22 @@ def information_with_target(feature: Floats, target: Floats, n_neighbors: int) -
     radius = cKDTree(joint).query(joint, k=[k + 1], p=np.inf)[0][:, 0]
     neighbors = np.where(radius == 0, _copies(joint), k)
     inside = _just_below(radius)
-    average = np.mean(
+    average = np.average(
         digamma(neighbors)
         - digamma(_count_within(feature, inside))
-        - digamma(_count_within(target, inside))
+        - digamma(_count_within(target, inside)),
+        weights=masses,
     )
     return max(0.0, float(digamma(len(target)) + average))
 
 
-def information_with_classes(feature: Floats, codes: Integers, n_neighbors: int) -> float:
+def information_with_classes(
+    feature: Floats, codes: Integers, n_neighbors: int, masses: Floats | None = None
+) -> float:
     """Estimate the mutual information of a continuous feature and the classes, in nats.
 
-    Classes with a single sample are left out, because the sample has no neighbour of its class.
+    Classes with a single sample are left out, because the sample has no neighbour of its class. The
+    mean over the samples is weighted by their masses.
     """
     sizes = np.bincount(codes)
     kept = sizes[codes] > 1
@@ -56,18 +60,24 @@ def information_with_classes(feature: Floats, codes: Integers, n_neighbors: int)
         k = min(n_neighbors, len(values) - 1)
         radius[members] = _distance_to_neighbor(values, k)
         neighbors[members] = np.where(radius[members] == 0, _copies(values[:, None]), k)
-    average = np.mean(
+    average = np.average(
         digamma(neighbors)
         - digamma(sizes[codes])
-        - digamma(_count_within(feature, _just_below(radius)))
+        - digamma(_count_within(feature, _just_below(radius))),
+        weights=None if masses is None else masses[kept],
     )
     return max(0.0, float(digamma(len(feature)) + average))
 
 
-def information_of_codes(one: Integers, other: Integers) -> float:
+def information_of_codes(one: Integers, other: Integers, masses: Floats | None = None) -> float:
     """Return the mutual information of two categories on the samples, in nats."""
-    joint = contingency_matrix(one, other)
-    return max(0.0, float(mutual_info_score(None, None, contingency=joint)))
+    shape = int(one.max()) + 1, int(other.max()) + 1
+    joint = np.bincount(one * shape[1] + other, masses, shape[0] * shape[1]).reshape(shape)
+    joint = joint / joint.sum()
+    row, column = np.nonzero(joint)
+    shares = joint[row, column]
+    by_chance = joint.sum(axis=1)[row] * joint.sum(axis=0)[column]
+    return max(0.0, float((shares * np.log(shares / by_chance)).sum()))
 
 
 def _just_below(radius: Floats) -> Floats:

@@ -16,7 +16,14 @@ from graphsieve._kernels.column_sums import CACHED_ELEMENTS, weighted_sum
 from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.graphs.neighbors import out_of_core
 from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
-from graphsieve.graphs.ratio import divided, laplacian_ratio, per_column, quotients, ratio
+from graphsieve.graphs.ratio import (
+    divided,
+    energy_ratio,
+    laplacian_ratio,
+    on_samples,
+    per_column,
+    quotients,
+)
 from graphsieve.scores.information import (
     information_of_codes,
     information_with_classes,
@@ -75,14 +82,14 @@ def fisher_score(X: Any, y: Any) -> Floats:
 
 def fisher(table: Table, known: Supervision) -> Scored:
     table, codes, n_classes = labeled_part(table, known)
-    by_class = group_weightings(codes, n_classes)
+    by_class = group_weightings(codes, n_classes, table.weights)
 
     def between_and_within(block: Block) -> tuple[Floats, Floats]:
         classes = moments(block, by_class)
         # Computed relative to the first class mean, so that equal means give exactly zero.
         mean = (
             classes.mean[0]
-            + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / table.n_samples
+            + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / classes.mass.sum()
         )
         between = weighted_sum(classes.mass, (classes.mean - mean) ** 2)
         return between, weighted_sum(np.ones(n_classes), classes.scatter)
@@ -138,16 +145,16 @@ def mutual_information(table: Table, known: Supervision, *, n_neighbors: int) ->
         k = capped_neighbors(n_neighbors, table.n_samples)
         return _information(
             table,
-            lambda f: information_with_target(f, ranks, k),
-            lambda levels: information_with_classes(ranks, levels, k),
+            lambda f: information_with_target(f, ranks, k, table.weights),
+            lambda levels: information_with_classes(ranks, levels, k, table.weights),
             k,
         )
     table, codes, _ = labeled_part(table, known)
     k = capped_neighbors(n_neighbors, table.n_samples)
     return _information(
         table,
-        lambda f: information_with_classes(f, codes, k),
-        lambda levels: information_of_codes(levels, codes),
+        lambda f: information_with_classes(f, codes, k, table.weights),
+        lambda levels: information_of_codes(levels, codes, table.weights),
         k,
     )
 
@@ -228,7 +235,7 @@ def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
 
     def value(block: Block) -> Floats:
         total = np.zeros(block.width)
-        for edges in _hits_and_misses(near, order, begin):
+        for edges in _hits_and_misses(near, order, begin, table.masses):
             total += edge_sum(block, *edges, power=1)
         return divided(total, block.range)
 
@@ -307,23 +314,28 @@ def _distance_grid(table: Table) -> float:
 
 
 def _hits_and_misses(
-    near: list[NDArray[np.int32]], order: Integers, begin: Integers
+    near: list[NDArray[np.int32]], order: Integers, begin: Integers, masses: Floats
 ) -> Iterator[tuple[Integers, Integers, Floats]]:
     """Yield the (sample, neighbour) pairs of ReliefF with signed weights, one class at a time.
 
     The class is that of the neighbours. `near` contains positions in `order`, where class c
     occupies ``begin[c]:begin[c + 1]``, and −1 if the class has no further neighbour.
     """
-    n_samples, sizes = len(order), np.diff(begin)
-    share = sizes / n_samples
+    mass, sizes = masses[order], np.diff(begin)
+    share = np.add.reduceat(mass, begin[:-1]) / mass.sum()
     for code, places in enumerate(near):
         own = slice(begin[code], begin[code + 1])
         weight = np.repeat(share[code] / (1 - share), sizes)
         weight[own] = -1.0
         there = places >= 0
-        count = there.sum(axis=1)
-        weight /= np.maximum(count, 1) * n_samples
-        yield np.repeat(order, count), order[places[there]], np.repeat(weight, count)
+        count, of_neighbors = there.sum(axis=1), np.where(there, mass[places], 0.0)
+        total = of_neighbors.sum(axis=1)
+        weight = weight * mass / (np.where(total > 0, total, 1.0) * mass.sum())
+        yield (
+            np.repeat(order, count),
+            order[places[there]],
+            np.repeat(weight, count) * of_neighbors[there],
+        )
 
 
 def sselect_score(
@@ -403,7 +415,8 @@ def sselect(
             "the Laplacian score alone."
         )
         return Scored(smooth, near.n_neighbors, near.bandwidth)
-    by_degree = dense_weighting(near.graph.degree())
+    by_degree = dense_weighting(on_samples(near.graph, table).degree())
+    masses = table.masses[labeled]
 
     def disagreement(block: Block) -> Floats:
         # Values slightly below the mean count as above it, so that rounding error cannot separate
@@ -411,21 +424,19 @@ def sselect(
         threshold = means(block, by_degree)[0] - SIGN_TOLERANCE * block.range
         parts = [values[labeled] >= threshold[part] for part, values in block.dense_parts()]
         return np.concatenate(
-            [1.0 - _normalized_information(above, codes[labeled]) for above in parts]
+            [1.0 - _normalized_information(above, codes[labeled], masses) for above in parts]
         )
 
     values = trade_off * smooth + (1 - trade_off) * per_column(table, disagreement)
     return Scored(values, near.n_neighbors, near.bandwidth)
 
 
-def _normalized_information(above: Booleans, codes: Integers) -> Floats:
+def _normalized_information(above: Booleans, codes: Integers, masses: Floats) -> Floats:
     """Mutual information of each column of `above` with the classes, over the larger entropy."""
-    classes = np.unique(codes)
-    n = len(codes)
-    high = np.stack([above[codes == code].sum(axis=0) for code in classes]) / n
-    low = np.stack([(~above[codes == code]).sum(axis=0) for code in classes]) / n
-    by_class = _entropy(np.array([(codes == code).mean() for code in classes])[:, None])
-    by_side = _entropy(np.stack([above.sum(axis=0), (~above).sum(axis=0)]) / n)
+    of_class = np.stack([np.where(codes == code, masses, 0.0) for code in np.unique(codes)])
+    high, low = (of_class @ side / masses.sum() for side in (above, ~above))
+    by_class = _entropy(of_class.sum(axis=1)[:, None] / masses.sum())
+    by_side = _entropy(np.stack([high.sum(axis=0), low.sum(axis=0)]))
     information = by_class + by_side - _entropy(np.concatenate([high, low]))
     return np.maximum(information, 0.0) / np.maximum(by_class, by_side)
 
@@ -495,9 +506,7 @@ def lsdf(table: Table, known: Supervision, *, n_neighbors: int, same_class_weigh
     # With an infinite bandwidth, all neighbours have the weight 1.
     near = neighbor_graph(table, n_neighbors, np.inf, not_between=codes)
     alike = group_graph(codes, same_class_weight) + near.graph
-    return Scored(
-        ratio(table, apart_graph(codes).block_energy, alike.block_energy), near.n_neighbors
-    )
+    return Scored(energy_ratio(table, apart_graph(codes), alike), near.n_neighbors)
 
 
 def class_codes(known: Supervision) -> Integers:

@@ -23,7 +23,7 @@ from graphsieve.graphs.builders import (
     pair_graph,
 )
 from graphsieve.graphs.graph import Graph
-from graphsieve.graphs.ratio import ratio
+from graphsieve.graphs.ratio import energy_ratio, on_samples, ratio
 from graphsieve.scores.geometry import in_original_units, laplacian
 from graphsieve.scores.method import Scored, score
 from graphsieve.supervision.value import Supervision
@@ -103,12 +103,14 @@ def constraint(table: Table, known: Supervision, *, form: str, weight: float) ->
     alike, apart = must_link_graph(known), cannot_link_graph(known)
     if form == "ratio":
         need_both_kinds(known)
-        return Scored(ratio(table, alike.block_energy, apart.block_energy))
+        return Scored(energy_ratio(table, alike, apart))
 
     if not len(known.must_link) and not len(known.cannot_link) and (known.codes >= 0).sum() < 2:
         raise InputError(
             "the constraint score needs at least one must-linked or cannot-linked pair."
         )
+
+    alike, apart = on_samples(alike, table), on_samples(apart, table)
 
     def difference(block: Block) -> Floats:
         return alike.block_energy(block) - weight * apart.block_energy(block)
@@ -250,8 +252,9 @@ def constrained_laplacian(
     near = constrained_neighbor_graph(
         table, known, n_neighbors, bandwidth, cut_cannot_link=cut_cannot_link
     )
-    pushed = _PushedApart(near.graph.degree(), known)
-    values = ratio(table, lambda block: 2 * near.graph.block_energy(block), pushed.value)
+    graph = on_samples(near.graph, table)
+    pushed = _PushedApart(graph.degree(), known, table.masses)
+    values = ratio(table, lambda block: 2 * graph.block_energy(block), pushed.value)
     return Scored(values, near.n_neighbors, near.bandwidth)
 
 
@@ -261,28 +264,31 @@ class _PushedApart:
     Pairs that are implied by labels are not listed and cost O(n + classes²).
     """
 
-    def __init__(self, degree: Floats, known: Supervision) -> None:
-        codes = known.codes
-        self.degree = degree
-        self.uniform = dense_weighting(np.ones(len(degree)))
-        sizes = np.bincount(codes[codes >= 0])
-        self.by_class = group_weightings(codes, len(sizes))
+    def __init__(self, degree: Floats, known: Supervision, masses: Floats) -> None:
+        codes, labeled = known.codes, known.codes >= 0
+        self.degree, self.masses = degree, masses
+        self.of_all = dense_weighting(masses)
+        sizes = np.bincount(codes[labeled], masses[labeled])
+        self.by_class = group_weightings(codes, len(sizes), masses)
         self.by_class_and_degree = group_weightings(codes, len(sizes), degree)
 
         self.pairs = _not_implied_by_labels(known.cannot_link, codes)
-        # Number of cannot-linked partners of each sample, and number of samples with a partner.
-        partners = np.bincount(self.pairs.ravel(), minlength=len(degree)).astype(np.float64)
-        labeled = codes >= 0
-        partners[labeled] += labeled.sum() - sizes[codes[labeled]]
-        involved = int((partners > 0).sum())
+        # Mass of the cannot-linked partners of each sample, and of all samples with a partner.
+        one, other = self.pairs[:, 0], self.pairs[:, 1]
+        partners = np.zeros(len(degree))
+        np.add.at(partners, one, masses[other])
+        np.add.at(partners, other, masses[one])
+        partners[labeled] += sizes.sum() - sizes[codes[labeled]]
+        involved = float(masses[partners > 0].sum())
         self.around_mean = dense_weighting((involved - partners) * degree if involved else degree)
 
     def value(self, block: Block) -> Floats:
         total: Floats = moments(block, self.around_mean).scatter_around(
-            means(block, self.uniform)[0]
+            means(block, self.of_all)[0]
         )[0]
         one, other = self.pairs[:, 0], self.pairs[:, 1]
-        total = total + edge_sum(block, one, other, self.degree[one] + self.degree[other])
+        weights = self.degree[one] * self.masses[other] + self.degree[other] * self.masses[one]
+        total = total + edge_sum(block, one, other, weights)
         # Σ D_i (f_i − f_j)² over the ordered pairs of different classes, without listing them.
         return total + cross_energy(
             moments(block, self.by_class_and_degree), moments(block, self.by_class)

@@ -9,7 +9,7 @@ import numpy as np
 from graphsieve._base.array_types import Floats
 from graphsieve._kernels.column_sums import weighted_sum
 from graphsieve.graphs.graph import FactorGraph, complete_graph
-from graphsieve.graphs.ratio import quotients, ratio
+from graphsieve.graphs.ratio import energy_ratio, quotients
 from graphsieve.scores.labels import labeled_part
 from graphsieve.scores.method import Scored, score
 from graphsieve.scores.targets import rows_of
@@ -84,12 +84,11 @@ def weighted_laplacian(table: Table, known: Supervision, *, class_weight: str | 
         rows, factor = known.label_probabilities()
         table = rows_of(table, rows)
     if class_weight == "balanced":
-        total = factor.sum(axis=0)
+        total = table.masses @ factor
         factor = factor[:, total > 0] / np.sqrt(total[total > 0])
-    if class_weight == "balanced":
         alike = FactorGraph(factor)
-        different = complete_graph(table.n_samples) - alike
-        return Scored(ratio(table, alike.block_energy, different.block_energy))
+        return Scored(energy_ratio(table, alike, complete_graph(table.n_samples) - alike))
+    factor = factor * table.masses[:, None]
 
     def alike_and_different(block: Block) -> tuple[Floats, Floats]:
         # The rows of P sum to one, so 1 − P Pᵀ contains exactly the products of different classes.

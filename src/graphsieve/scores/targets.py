@@ -229,24 +229,24 @@ def pearson(table: Table, known: Supervision) -> Scored:
         raise InputError(f"at least 2 samples need a known target, got {len(labeled)}.")
     if target.ndim == 2:
         return Scored(_multiple_correlations(rows_of(table, labeled), target[labeled]))
+    part = rows_of(table, labeled)
     exponent = int(np.frexp(np.abs(target[labeled]).max())[1])
     centered = np.ldexp(target[labeled], -exponent)
     centered = centered - centered[0]  # A constant target becomes exactly zero.
-    centered = centered - centered.mean()
-    uniform = dense_weighting(np.ones(len(labeled)))
-    norm = np.sqrt(float(centered @ centered))
+    centered = centered - np.average(centered, weights=part.weights)
+    of_all, weighted = dense_weighting(part.masses), part.masses * centered
+    norm = np.sqrt(float(centered @ weighted))
 
     def absolute_correlation(block: Block) -> Floats:
-        size = np.sqrt(moments(block, uniform).scatter[0])
+        size = np.sqrt(moments(block, of_all).scatter[0])
         # Rounding error must not raise a perfect correlation above 1.
-        return np.minimum(divided(np.abs(projection(block, centered)), size * norm), 1.0)
+        return np.minimum(divided(np.abs(projection(block, weighted)), size * norm), 1.0)
 
-    part = rows_of(table, labeled)
     values = per_column(part, absolute_correlation)
     if part.features is not None:
         values = values[part.features.starts[:-1]]
         for feature in part.features.several:
-            along = feature_basis(part, int(feature)).T @ centered
+            along = feature_basis(part, int(feature)).T @ (np.sqrt(part.masses) * centered)
             size = float(np.sqrt(along @ along))
             values[feature] = min(1.0, size / norm) if norm and len(along) else np.nan
     return Scored(values)
@@ -257,13 +257,13 @@ def _multiple_correlations(table: Table, targets: Floats) -> Floats:
 
     For a feature of several columns, it is the largest canonical correlation.
     """
-    basis = target_basis(targets)
-    uniform = dense_weighting(np.ones(len(targets)))
+    basis, root = target_basis(targets, table.weights), np.sqrt(table.masses)
+    of_all = dense_weighting(table.masses)
 
     def explained(block: Block) -> Floats:
-        along = np.stack([projection(block, direction) for direction in basis.T])
+        along = np.stack([projection(block, root * direction) for direction in basis.T])
         squares = np.einsum("ij,ij->j", along, along)
-        return np.minimum(np.sqrt(divided(squares, moments(block, uniform).scatter[0])), 1.0)
+        return np.minimum(np.sqrt(divided(squares, moments(block, of_all).scatter[0])), 1.0)
 
     values = per_column(table, explained) if basis.shape[1] else np.full(table.n_columns, np.nan)
     if table.features is not None:
@@ -274,14 +274,18 @@ def _multiple_correlations(table: Table, targets: Floats) -> Floats:
     return values
 
 
-def target_basis(targets: Floats) -> Floats:
+def target_basis(targets: Floats, masses: Floats | None = None) -> Floats:
     """Return an orthonormal basis of several targets as deviations from their means.
 
+    The deviations are multiplied by the square roots of the masses of the samples, if any.
     Directions in which only rounding error is left are omitted.
     """
     scaled = standardized_target(targets)
     scaled = scaled - scaled[0]  # A constant target becomes exactly zero.
-    directions, sizes, _ = np.linalg.svd(scaled - scaled.mean(axis=0), full_matrices=False)
+    scaled = scaled - np.average(scaled, axis=0, weights=masses)
+    if masses is not None:
+        scaled = scaled * np.sqrt(masses / masses.mean())[:, None]
+    directions, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
     return np.asarray(directions[:, sizes > LEAST_SIZE * max(1.0, sizes[0])])
 
 

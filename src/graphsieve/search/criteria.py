@@ -13,6 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import has_fit_parameter
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
@@ -83,6 +84,12 @@ def make_criterion(
             table.take(rows), target, classes=classes, ridge=_checked_ridge(ridge)
         )
     scorer = _scorer(estimator, scoring)
+    if table.weights is not None and not has_fit_parameter(estimator, "sample_weight"):
+        raise InputError(
+            parameter("sample_weight"),
+            f" was given, but {type(estimator).__name__} cannot be fitted with weights; leave it "
+            "out, or use another estimator.",
+        )
     if not _is_number(ridge, 1.0):
         raise InputError(
             parameter("ridge", ridge),
@@ -115,7 +122,7 @@ def _checked_ridge(value: Any) -> float:
     return ridge
 
 
-def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
+def _scorer(estimator: Any, scoring: Any) -> Callable[..., float]:
     """Return the function that scores a fitted estimator.
 
     An error is raised if the estimator cannot be fitted or the scoring does not exist.
@@ -135,8 +142,8 @@ def _scorer(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
     except (TypeError, ValueError) as error:
         raise InputError(parameter("scoring"), f" cannot be used: {_cause(error)}.") from error
 
-    def number(fitted: Any, X: Any, y: Any) -> float:
-        value = scorer(fitted, X, y)
+    def number(fitted: Any, X: Any, y: Any, **weights: Any) -> float:
+        value = scorer(fitted, X, y, **weights)
         if np.ndim(value) or not isinstance(np.asarray(value).item(), Real):
             raise InputTypeError(
                 parameter("scoring"), f" must return a number, got {quoted(value)}."
@@ -267,6 +274,9 @@ class LinearCriterion:
 
     def __init__(self, table: Table, target: NDArray[Any], *, classes: bool, ridge: float) -> None:
         self.table, self.ridge, self.n = table, ridge, table.n_samples
+        # The masses sum to the number of samples, so the penalty has the same meaning.
+        self.masses = table.masses * (self.n / table.masses.sum())
+        self.root = np.sqrt(self.masses)[:, None]
         if table.features is not None:
             self.table = table = rescaled(table, "standard")
         outcome = (
@@ -274,9 +284,10 @@ class LinearCriterion:
             if classes
             else _unit_scaled(target)[:, None]
         )
-        self.outcome = outcome - outcome.mean(axis=0)
-        self.unexplained = float((self.outcome**2).sum()) * (self.n / (self.n - 1)) ** 2
-        self.uniform = dense_weighting(np.ones(self.n))
+        self.outcome = self.root * (outcome - np.average(outcome, axis=0, weights=table.weights))
+        left = 1 - self.masses / self.n
+        self.unexplained = float(((self.outcome / left[:, None]) ** 2).sum())
+        self.weighting = dense_weighting(self.masses)
         self.usable = _varying(table)
         fits = table.n_samples * table.n_columns <= KEPT_ELEMENTS
         self.kept = list(self._standardized_parts(table)) if fits else None
@@ -284,7 +295,7 @@ class LinearCriterion:
 
     def with_each(self, features: Sequence[int], candidates: Integers) -> Floats:
         chosen = self._columns(np.asarray(features, dtype=np.int64))
-        fit = _Fit(chosen, self.outcome, self.ridge)
+        fit = self._fit(chosen)
         values = np.full(self.table.n_columns, -np.inf)
         for start, columns in (
             self._standardized_parts(self.table) if self.kept is None else self.kept
@@ -295,11 +306,7 @@ class LinearCriterion:
         if self.table.features is not None:
             values = values[self.table.features.starts[:-1]]
             for feature in np.intersect1d(candidates, self.table.features.several):
-                with_it = _Fit(
-                    np.hstack([chosen, self._columns(np.array([feature]))]),
-                    self.outcome,
-                    self.ridge,
-                )
+                with_it = self._fit(np.hstack([chosen, self._columns(np.array([feature]))]))
                 values[feature] = 1 - with_it.error() / self.unexplained
         return values[candidates]
 
@@ -307,11 +314,11 @@ class LinearCriterion:
         listed = np.asarray(features, dtype=np.int64)
         chosen, known = self._columns(listed), self.table.features
         owner = np.repeat(np.arange(len(listed)), 1 if known is None else known.sizes[listed])
-        errors = [
-            _Fit(chosen[:, owner != place], self.outcome, self.ridge).error()
-            for place in range(len(features))
-        ]
+        errors = [self._fit(chosen[:, owner != place]).error() for place in range(len(features))]
         return 1 - np.array(errors) / self.unexplained
+
+    def _fit(self, columns: Floats) -> _Fit:
+        return _Fit(columns, self.outcome, self.ridge, self.masses / self.n)
 
     def _columns(self, features: Integers) -> Floats:
         if not len(features):
@@ -322,10 +329,11 @@ class LinearCriterion:
     def _standardized_parts(self, table: Table) -> Iterator[tuple[int, Floats]]:
         """Yield the columns of a table in parts, centred and scaled.
 
-        Each part comes with the number of its first column.
+        Each part comes with the number of its first column. Rows are multiplied by the square roots
+        of their masses.
         """
         for block in table.blocks():
-            found = moments(block, self.uniform)
+            found = moments(block, self.weighting)
             # The table is already scaled if features may have several columns.
             size = (
                 np.sqrt(found.scatter[0] / self.n)
@@ -334,7 +342,8 @@ class LinearCriterion:
             )
             for part, values in block.dense_parts():
                 scale = np.where(size[part] > 0, size[part], 1.0)
-                yield block.start + part.start, (values - found.mean[0][part]) / scale
+                standardized = (values - found.mean[0][part]) / scale
+                yield block.start + part.start, self.root * standardized
 
 
 def _varying(table: Table) -> Booleans:
@@ -353,17 +362,18 @@ def _unit_scaled(target: NDArray[Any]) -> Floats:
 class _Fit:
     """A ridge regression on standardised columns, with its leave-one-out errors.
 
-    The errors can also be computed for one additional column.
+    The errors can also be computed for one additional column. `shares` are the weights of the samples
+    in the means, which sum to 1.
     """
 
-    def __init__(self, columns: Floats, outcome: Floats, ridge: float) -> None:
+    def __init__(self, columns: Floats, outcome: Floats, ridge: float, shares: Floats) -> None:
         n = len(columns)
         self.columns, self.ridge = columns, ridge
         gram = columns.T @ columns + ridge * np.eye(columns.shape[1])
         self.weights = np.linalg.solve(gram, columns.T) if columns.shape[1] else np.empty((0, n))
         self.residuals = outcome - columns @ (self.weights @ outcome)
         self.outcome = outcome
-        self.left = 1 - 1 / n - np.einsum("ij,ji->i", columns, self.weights)
+        self.left = 1 - shares - np.einsum("ij,ji->i", columns, self.weights)
 
     def error(self) -> float:
         """Return the sum of the squared leave-one-out residuals."""
@@ -440,5 +450,12 @@ class EstimatorCriterion:
             ) from error
 
     def _scored(self, rows: Any, fitted: Integers, scored: Integers) -> float:
-        model = clone(self.estimator).fit(rows[fitted], self.outcome[fitted])
-        return float(self.scorer(model, rows[scored], self.outcome[scored]))
+        model = clone(self.estimator)
+        model.fit(rows[fitted], self.outcome[fitted], **self._weights(fitted))
+        return float(
+            self.scorer(model, rows[scored], self.outcome[scored], **self._weights(scored))
+        )
+
+    def _weights(self, rows: Integers) -> dict[str, Floats]:
+        weights = self.table.weights
+        return {} if weights is None else {"sample_weight": weights[rows]}

@@ -95,6 +95,7 @@ class LaplacianEstimates:
             method.name == "laplacian"
             and not table.is_sparse
             and table.features is None
+            and table.weights is None
             and table.only_block is not None
         )
 

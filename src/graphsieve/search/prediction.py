@@ -34,7 +34,8 @@ class Prediction:
     Attributes
     ----------
     values : array of shape (n_samples, n_outputs)
-        Predicted class indicators, probabilities or target values. Each column has mean zero.
+        Predicted class indicators, probabilities or target values. Each column has mean zero,
+        weighted by the masses of the samples.
     skill : float
         How well held-out labels are predicted, from 0 (no better than chance) to 1. It is Cohen's κ
         for classes and R² for a target, with one label held out at a time. For several targets, it
@@ -62,21 +63,28 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
             np.linspace(0, units.n - 1, most).round().astype(np.int64)
         ]
         outputs, units = outputs[kept], units.take(kept)
-    centered = outputs - outputs.mean(axis=0)
-    if not centered.any():
+    sample = _Sample(
+        units, None if table.weights is None else units.means(table.weights[units.rows])
+    )
+    mean = np.average(outputs, axis=0, weights=sample.masses)
+    if not (outputs - mean).any():
         return None
-    left, squares = _left_singular(table, units)
+    left, squares = _left_singular(table, sample)
     if not len(squares):
         return None
-    penalty, left_out = best_penalty(left, squares, centered)
+    centered = sample.times_root(outputs - mean)
+    penalty, left_out = best_penalty(left, squares, centered, sample.shares)
     inner = left @ ((left.T @ centered) / (squares + penalty)[:, None])
     values = np.zeros((table.n_samples, outputs.shape[1]))
     for _, part in table.evaluations(
-        partial(_predictions, top=table.top_exponent, units=units, inner=inner)
+        partial(_predictions, top=table.top_exponent, sample=sample, inner=inner)
     ):
         values += part
     of_classes = known.targets is None or "probabilities" in known.kinds
-    return Prediction(values - values.mean(axis=0), _skill(outputs, left_out, classes=of_classes))
+    return Prediction(
+        values - np.average(values, axis=0, weights=table.weights),
+        _skill(outputs - mean, left_out / sample.root[:, None], mean, sample, classes=of_classes),
+    )
 
 
 def _of_several_targets(table: Table, known: Supervision) -> Prediction | None:
@@ -133,61 +141,85 @@ def _spread_over_classes(outputs: Floats) -> Integers:
     return np.lexsort((outputs[:, 0], outputs.argmax(axis=1))).astype(np.int64)
 
 
-def _of_units(part: Floats, units: Units) -> Floats:
-    # The first row is subtracted, so that a column that is constant on these rows is exactly zero.
-    shifted = units.means(part[units.rows] - part[units.rows[0]])
-    return np.asarray(shifted - shifted.mean(axis=0))
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """The labelled units and their masses, which are None if all are 1."""
+
+    units: Units
+    masses: Floats | None
+
+    @property
+    def root(self) -> Floats:
+        """The square roots of the masses."""
+        return np.ones(self.units.n) if self.masses is None else np.sqrt(self.masses)
+
+    @property
+    def shares(self) -> Floats:
+        """The weights of the units in a mean, which sum to 1."""
+        masses = self.root**2
+        return np.asarray(masses / masses.sum())
+
+    def times_root(self, values: Floats) -> Floats:
+        """Multiply rows by the square roots of the masses. Sums of squares are then weighted."""
+        return values if self.masses is None else values * self.root[:, None]
+
+    def centered(self, part: Floats) -> Floats:
+        """Return the units, given all samples, as weighted deviations from their mean."""
+        rows = self.units.rows
+        # The first row is subtracted, so that a column that is constant here is exactly zero.
+        shifted = self.units.means(part[rows] - part[rows[0]])
+        return self.times_root(shifted - np.average(shifted, axis=0, weights=self.masses))
 
 
-def _left_singular(table: Table, units: Units) -> tuple[Floats, Floats]:
+def _left_singular(table: Table, sample: _Sample) -> tuple[Floats, Floats]:
     """Return the left singular vectors and squared singular values of the labelled samples.
 
     They follow from the smaller of the two product matrices.
     """
-    if units.n <= table.n_columns:
-        kernel = np.zeros((units.n, units.n))
-        for _, part in table.evaluations(partial(_kernel, top=table.top_exponent, units=units)):
+    if sample.units.n <= table.n_columns:
+        kernel = np.zeros((sample.units.n, sample.units.n))
+        for _, part in table.evaluations(partial(_kernel, top=table.top_exponent, sample=sample)):
             kernel += part
         squares, vectors = np.linalg.eigh(kernel)
     else:
-        own = table.evaluated(partial(_labeled, top=table.top_exponent, units=units))
+        own = table.evaluated(partial(_labeled, top=table.top_exponent, sample=sample))
         squares, right = np.linalg.eigh(own.T @ own)
         vectors = (own @ right) / np.sqrt(np.maximum(squares, np.finfo(float).tiny))
     real = squares > 1e-12 * max(float(squares.max(initial=0.0)), 0.0)
     return np.asarray(vectors[:, real]), np.asarray(squares[real])
 
 
-def _labeled(block: Block, *, top: int, units: Units) -> Floats:
-    return np.concatenate(
-        [_of_units(part, units) for _, part in centered_parts(block, top)], axis=1
-    )
+def _labeled(block: Block, *, top: int, sample: _Sample) -> Floats:
+    return np.concatenate([sample.centered(part) for _, part in centered_parts(block, top)], axis=1)
 
 
-def _kernel(block: Block, *, top: int, units: Units) -> Floats:
-    total = np.zeros((units.n, units.n))
+def _kernel(block: Block, *, top: int, sample: _Sample) -> Floats:
+    total = np.zeros((sample.units.n, sample.units.n))
     for _, part in centered_parts(block, top):
-        own = _of_units(part, units)
+        own = sample.centered(part)
         total += own @ own.T
     return total
 
 
-def _predictions(block: Block, *, top: int, units: Units, inner: Floats) -> Floats:
+def _predictions(block: Block, *, top: int, sample: _Sample, inner: Floats) -> Floats:
     """Return the contribution of the columns of a block to the predictions of all samples."""
     total = np.zeros((block.n_samples, inner.shape[1]))
     for _, part in centered_parts(block, top):
-        total += part @ (_of_units(part, units).T @ inner)
+        total += part @ (sample.centered(part).T @ inner)
     return total
 
 
-def best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float, Floats]:
+def best_penalty(
+    left: Floats, squares: Floats, centered: Floats, shares: Floats
+) -> tuple[float, Floats]:
     """Return the penalty with the smallest leave-one-out error, and its leave-one-out predictions.
 
-    Both have a closed form.
+    Both have a closed form. `shares` are the weights of the samples in the mean, which sum to 1.
     """
     inner, squared, best = left.T @ centered, left**2, None
     for penalty in PENALTIES * squares.max():
         kept = squares / (squares + penalty)
-        leverage = np.minimum(squared @ kept + 1 / len(left), 1 - 1e-9)
+        leverage = np.minimum(squared @ kept + shares, 1 - 1e-9)
         errors = (centered - left @ (kept[:, None] * inner)) / (1 - leverage)[:, None]
         size = float((errors**2).sum())
         if best is None or size < best[0]:
@@ -196,18 +228,17 @@ def best_penalty(left: Floats, squares: Floats, centered: Floats) -> tuple[float
     return best[1], best[2]
 
 
-def _skill(outputs: Floats, left_out: Floats, *, classes: bool) -> float:
-    centered = outputs - outputs.mean(axis=0)
+def _skill(
+    centered: Floats, left_out: Floats, mean: Floats, sample: _Sample, *, classes: bool
+) -> float:
+    shares = sample.shares
     if not classes:
-        n = len(outputs)
         # The baseline is the mean of the other samples, so it also leaves one sample out.
-        baseline = float(((centered * n / (n - 1)) ** 2).sum())
-        return float(np.clip(1 - ((centered - left_out) ** 2).sum() / baseline, 0.0, 1.0))
-    true, guess = outputs.argmax(axis=1), (left_out + outputs.mean(axis=0)).argmax(axis=1)
-    n_classes = outputs.shape[1]
-    by_chance = (
-        float(np.bincount(true, minlength=n_classes) @ np.bincount(guess, minlength=n_classes))
-        / len(true) ** 2
-    )
-    right = float((true == guess).mean())
+        baseline = float(shares @ ((centered / (1 - shares[:, None])) ** 2).sum(axis=1))
+        error = float(shares @ ((centered - left_out) ** 2).sum(axis=1))
+        return float(np.clip(1 - error / baseline, 0.0, 1.0))
+    true, guess = (centered + mean).argmax(axis=1), (left_out + mean).argmax(axis=1)
+    n_classes = centered.shape[1]
+    by_chance = float(np.bincount(true, shares, n_classes) @ np.bincount(guess, shares, n_classes))
+    right = float(shares[true == guess].sum())
     return max(0.0, (right - by_chance) / (1 - by_chance)) if by_chance < 1 else 0.0

@@ -208,7 +208,7 @@ def _shares(
     else:
         edges = _neighbor_edges(rows, k)
     width, used = _bandwidth(rows, exponent, edges, codes, bandwidth)
-    shares, unreached, raised, deviation = _solved(rows, edges, codes, width)
+    shares, unreached, raised, deviation = _solved(rows, edges, codes, width, np.log2(table.masses))
     if deviation > PROVEN:
         warn(
             "the labels could not be propagated accurately at any bandwidth, because the "
@@ -235,12 +235,12 @@ def _shares(
 
 
 def _solved(
-    rows: Any, edges: _Edges | None, codes: Integers, width: float
+    rows: Any, edges: _Edges | None, codes: Integers, width: float, log_masses: Floats
 ) -> tuple[Floats, Booleans, float, float]:
     """Return the class probabilities, the unreached samples, the width factor and the error.
 
     The width factor is the factor by which the width was raised. If `edges` is None, the graph is
-    complete.
+    complete. `log_masses` are the binary logarithms of the masses of the samples.
     """
     n_classes = int(codes.max()) + 1
     shares = np.full((len(codes), n_classes), 1.0 / n_classes)
@@ -249,9 +249,11 @@ def _solved(
     unlabeled = np.flatnonzero((codes < 0) & ~unreached)
     raised, deviation = 1.0, 0.0
     if len(unlabeled) and edges is None:
-        shares[unlabeled] = _as_probabilities(_complete_shares(rows, codes, unlabeled, width))
+        shares[unlabeled] = _as_probabilities(
+            _complete_shares(rows, codes, unlabeled, width, log_masses)
+        )
     elif len(unlabeled) and edges is not None:
-        solved, raised = _sparse_shares(edges, codes, unlabeled, width)
+        solved, raised = _sparse_shares(edges, codes, unlabeled, width, log_masses)
         shares[unlabeled], deviation = _as_probabilities(solved.values), solved.deviation
     return shares, unreached, raised, deviation
 
@@ -406,14 +408,16 @@ def _steepness(width: float, largest: float) -> float:
 # ---- Dense graphs
 
 
-def _complete_shares(rows: Any, codes: Integers, unlabeled: Integers, width: float) -> Floats:
+def _complete_shares(
+    rows: Any, codes: Integers, unlabeled: Integers, width: float, log_masses: Floats
+) -> Floats:
     n_classes = int(codes.max()) + 1
     members = [np.flatnonzero(codes == code) for code in range(n_classes)]
     # No distance exceeds twice the largest distance from the first sample.
     factor = _steepness(width, 4 * float(_distances_from(rows, 0).max()))
     logarithms = np.empty((len(unlabeled), n_classes + len(unlabeled)))
     for place, sample in enumerate(unlabeled):
-        to_all = factor * _distances_from(rows, int(sample))
+        to_all = factor * _distances_from(rows, int(sample)) + log_masses + log_masses[sample]
         logarithms[place, n_classes:] = to_all[unlabeled]
         logarithms[place, n_classes + place] = -np.inf
         logarithms[place, :n_classes] = [_log_sum(to_all[of_class]) for of_class in members]
@@ -550,7 +554,7 @@ def _powers_of_two(exponent: Integers) -> Floats:
 
 
 def _sparse_shares(
-    edges: _Edges, codes: Integers, unlabeled: Integers, width: float
+    edges: _Edges, codes: Integers, unlabeled: Integers, width: float, log_masses: Floats
 ) -> tuple[_Attempt, float]:
     """Return the probabilities of the given samples, and the factor that raised the width."""
     n_classes = int(codes.max()) + 1
@@ -563,6 +567,7 @@ def _sparse_shares(
     )
     steepness = _steepness(width, float(edges.squared.max()))
     chosen = place[source] >= 0
+    of_ends = (log_masses[source] + log_masses[target])[chosen]
     source, target, logarithms = (
         place[source[chosen]],
         target[chosen],
@@ -571,6 +576,7 @@ def _sparse_shares(
     to_class = codes[target] >= 0
     if len(unlabeled) <= DENSE_UP_TO:
         matrix = np.full((len(unlabeled), n_classes + len(unlabeled)), -np.inf)
+        logarithms = logarithms + of_ends
         matrix[source[~to_class], n_classes + place[target[~to_class]]] = logarithms[~to_class]
         key = source[to_class] * n_classes + codes[target[to_class]]
         matrix[:, :n_classes] = _grouped_log_sum(
@@ -578,20 +584,29 @@ def _sparse_shares(
         ).reshape(-1, n_classes)
         return _Attempt(solve_dense(matrix, n_classes), 0.0), 1.0
     column = np.where(to_class, codes[target], n_classes + place[target])
-    return solve_raised(source, column, logarithms, len(unlabeled), n_classes)
+    return solve_raised(source, column, logarithms, len(unlabeled), n_classes, of_ends=of_ends)
 
 
 def solve_raised(
-    source: Integers, column: Integers, logarithms: Floats, n: int, n_classes: int
+    source: Integers,
+    column: Integers,
+    logarithms: Floats,
+    n: int,
+    n_classes: int,
+    *,
+    of_ends: Floats | float = 0.0,
 ) -> tuple[_Attempt, float]:
     """Compute the harmonic function at the given width or at a larger one.
+
+    `of_ends` are the binary logarithms of the masses of both ends of each edge. They do not depend
+    on the width.
 
     If the accuracy cannot be proven, the width is multiplied by 4 until it can. Once all weights
     are nearly equal, a larger width changes nothing, and the last attempt is returned.
     """
     raised = 1.0
     while True:
-        attempt = solve_sparse(source, column, logarithms / raised, n, n_classes)
+        attempt = solve_sparse(source, column, logarithms / raised + of_ends, n, n_classes)
         if attempt.deviation <= PROVEN or not np.abs(logarithms).max() > raised:
             return attempt, raised
         raised *= 4.0

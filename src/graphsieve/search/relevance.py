@@ -14,7 +14,7 @@ import numpy as np
 from graphsieve._base.array_types import Floats
 from graphsieve.graphs.builders import target_graph
 from graphsieve.graphs.graph import CrossGraph, FactorGraph, Graph, complete_graph
-from graphsieve.graphs.ratio import ratio
+from graphsieve.graphs.ratio import energy_ratio, on_samples
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of
@@ -97,9 +97,11 @@ def _share(table: Table, together: Graph, apart: Graph) -> Floats:
         return np.zeros(table.n_features)
     # If there are pairs of one kind only, they are compared with all pairs of samples.
     all_pairs = complete_graph(table.n_samples)
-    together = together if together.degree().sum() > LEAST_WEIGHT else all_pairs
-    apart = apart if apart.degree().sum() > LEAST_WEIGHT else all_pairs
-    by_chance = float(together.degree().sum() / apart.degree().sum())
-    return np.clip(
-        1 - ratio(table, together.block_energy, apart.block_energy) / by_chance, 0.0, 1.0
-    )
+    sizes = [float(on_samples(graph, table).degree().sum()) for graph in (together, apart)]
+    if min(sizes) <= LEAST_WEIGHT:
+        of_all = float(on_samples(all_pairs, table).degree().sum())
+        together = together if sizes[0] > LEAST_WEIGHT else all_pairs
+        apart = apart if sizes[1] > LEAST_WEIGHT else all_pairs
+        sizes = [size if size > LEAST_WEIGHT else of_all for size in sizes]
+    by_chance = sizes[0] / sizes[1]
+    return np.clip(1 - energy_ratio(table, together, apart) / by_chance, 0.0, 1.0)

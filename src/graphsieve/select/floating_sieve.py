@@ -16,6 +16,7 @@ from graphsieve.select.preparation import (
     joined_supervision,
     refuse_unusable,
     wanted_features,
+    with_weights,
 )
 from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision, TargetType
@@ -120,7 +121,13 @@ class FloatingSieve(FittingSieve):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> FloatingSieve:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        supervision: Supervision | None = None,
+        sample_weight: Any = None,
+    ) -> FloatingSieve:
         """Select a set of features by labels or targets.
 
         Parameters
@@ -131,12 +138,15 @@ class FloatingSieve(FittingSieve):
             Class labels (−1, None or NaN where unknown) or a continuous target (NaN where unknown).
         supervision : Supervision, optional
             Labels or targets. `y` is then ignored here and left to later steps of a pipeline.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each sample, 0 or more: it multiplies the mass of the sample in every graph
+            and mean. Samples with weight 0 are left out.
         """
-        self._fit(X, y, supervision)
+        self._fit(X, y, supervision, sample_weight=sample_weight)
         return self
 
     def _fit_here(
-        self, X: Any, y: Any, supervision: Supervision | None
+        self, X: Any, y: Any, supervision: Supervision | None, sample_weight: Any
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._require_supervision(y, supervision)
@@ -149,6 +159,7 @@ class FloatingSieve(FittingSieve):
         )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = joined_supervision(table, y, supervision, {**given, "method": "mutual_information"})
+        table, known = with_weights(table, known, sample_weight, X)
         refuse_unusable(known.kinds, ("labels", "targets"), "the floating search")
         if {"labels", "targets"} <= set(known.kinds):
             raise InputError(

@@ -40,6 +40,7 @@ from graphsieve.select.preparation import (
     weights_by_rank,
     with_copies,
     with_neighbors,
+    with_weights,
 )
 from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision, TargetType
@@ -247,6 +248,7 @@ class GraphSieve(FittingSieve):
         y: Any = None,
         supervision: Supervision | None = None,
         groups: Any = None,
+        sample_weight: Any = None,
     ) -> GraphSieve:
         """Score and rank the features.
 
@@ -265,8 +267,11 @@ class GraphSieve(FittingSieve):
             of a group are left out together and count once in tests. None takes only copies of a
             sample as a group, with a warning. Only for the default search and
             ``n_features_to_select="auto"``.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each sample, 0 or more: it multiplies the mass of the sample in every graph
+            and mean. Samples with weight 0 are left out. Tests count every other sample once.
         """
-        self._fit(X, y, supervision, groups)
+        self._fit(X, y, supervision, groups, sample_weight)
         return self
 
     @property
@@ -276,7 +281,7 @@ class GraphSieve(FittingSieve):
         return by_search or (isinstance(number, str) and number == "auto")
 
     def _fit_here(
-        self, X: Any, y: Any, supervision: Supervision | None
+        self, X: Any, y: Any, supervision: Supervision | None, sample_weight: Any
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), PARAMETERS)
         table = as_table(
@@ -289,6 +294,7 @@ class GraphSieve(FittingSieve):
         wanted = _wanted(given, table.n_features)
         choice = read_choice(table, given, wanted)
         known = joined_supervision(table, y, supervision, given)
+        table, known = with_weights(table, known, sample_weight, X)
         if self._uses_groups:
             known = with_copies(table, known)
         by_search = given["method"] in ("auto", DIVERSE) and given["redundancy"] in (
@@ -544,7 +550,14 @@ def _allowed(matter: RelevantColumns | None) -> Booleans | None:
 def _relevant_columns(
     table: Table, known: Supervision, given: dict[str, Any]
 ) -> RelevantColumns | None:
-    return relevant_columns(table, known) if given["n_features_to_select"] == "auto" else None
+    if given["n_features_to_select"] != "auto":
+        return None
+    return relevant_columns(_counted_once(table), known)
+
+
+def _counted_once(table: Table) -> Table:
+    """Return the table without weights: a weight does not change the number of observations."""
+    return table if table.weights is None else table.weighted_by(None)
 
 
 def _count(
@@ -559,7 +572,12 @@ def _count(
     if matter is None:
         return None
     return count_features(
-        table, known, order, relevant=matter, weights=weights, max_features=given["max_features"]
+        _counted_once(table),
+        known,
+        order,
+        relevant=matter,
+        weights=weights,
+        max_features=given["max_features"],
     )
 
 

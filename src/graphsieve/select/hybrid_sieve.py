@@ -29,6 +29,7 @@ from graphsieve.select.preparation import (
     refuse_unusable,
     scale_used,
     wanted_features,
+    with_weights,
 )
 from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision
@@ -154,7 +155,13 @@ class HybridSieve(FittingSieve):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> HybridSieve:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        supervision: Supervision | None = None,
+        sample_weight: Any = None,
+    ) -> HybridSieve:
         """Select features.
 
         Parameters
@@ -166,12 +173,15 @@ class HybridSieve(FittingSieve):
         supervision : Supervision, optional
             Labels, and other supervision that the base can use. If it contains labels, `y` is
             ignored here and left to later steps of a pipeline.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each sample, 0 or more: it multiplies the mass of the sample in every graph
+            and mean. Samples with weight 0 are left out.
         """
-        self._fit(X, y, supervision)
+        self._fit(X, y, supervision, sample_weight=sample_weight)
         return self
 
     def _fit_here(
-        self, X: Any, y: Any, supervision: Supervision | None
+        self, X: Any, y: Any, supervision: Supervision | None, sample_weight: Any
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         self._require_supervision(y, supervision)
@@ -185,6 +195,7 @@ class HybridSieve(FittingSieve):
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}
         known = joined_supervision(table, y, supervision, of_labels)
+        table, known = with_weights(table, known, sample_weight, X)
         if "labels" not in known.kinds:
             raise InputError(
                 "the hybrid search propagates class labels, but none are known; ",

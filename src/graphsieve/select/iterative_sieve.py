@@ -20,6 +20,7 @@ from graphsieve.select.preparation import (
     scale_used,
     selected_count,
     wanted_features,
+    with_weights,
 )
 from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision, TargetType
@@ -149,7 +150,13 @@ class IterativeSieve(FittingSieve):
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> IterativeSieve:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        supervision: Supervision | None = None,
+        sample_weight: Any = None,
+    ) -> IterativeSieve:
         """Rank the features by the round in which they are dropped.
 
         Parameters
@@ -161,12 +168,15 @@ class IterativeSieve(FittingSieve):
         supervision : Supervision, optional
             Other supervision, such as pairs. It is joined with `y`. If it contains labels or
             targets itself, `y` is ignored here and left to later steps of a pipeline.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each sample, 0 or more: it multiplies the mass of the sample in every graph
+            and mean. Samples with weight 0 are left out.
         """
-        self._fit(X, y, supervision)
+        self._fit(X, y, supervision, sample_weight=sample_weight)
         return self
 
     def _fit_here(
-        self, X: Any, y: Any, supervision: Supervision | None
+        self, X: Any, y: Any, supervision: Supervision | None, sample_weight: Any
     ) -> tuple[Table, Supervision]:
         given = checked(self.get_params(deep=False), _RULES)
         check_method(METHODS[given["method"]])
@@ -178,7 +188,9 @@ class IterativeSieve(FittingSieve):
             names=self._names,
         )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
-        known = read = joined_supervision(table, y, supervision, given)
+        known = joined_supervision(table, y, supervision, given)
+        table, known = with_weights(table, known, sample_weight, X)
+        read = known
         method, reason = chosen_method(known, supervision, given["method"])
         scale = scale_used(table, given["scale"])
         scaled = rescaled(table, scale)

@@ -37,8 +37,9 @@ from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.diverse import FORMS, Choice
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
-from graphsieve.table.containers import places_of, position_of, positions_of
+from graphsieve.table.containers import places_of, position_of, positions_of, refuse_other_index
 from graphsieve.table.copies import sets_of_copies
+from graphsieve.table.masses import read_weights
 from graphsieve.table.scaling import SCALES, Scale, chosen_scale
 
 DIVERSE = "diverse"  # the search of method="auto", unless redundancy=None
@@ -92,6 +93,23 @@ def joined_supervision(
     if not of_y.kinds:
         warn("no target known: ranking is unsupervised.")
     return known | of_y
+
+
+def with_weights(
+    table: Table, known: Supervision, sample_weight: Any, X: Any
+) -> tuple[Table, Supervision]:
+    """Return the table with the masses of its samples, and the supervision.
+
+    Samples with weight 0 are left out. Pandas weights with another index than X are refused.
+    """
+    refuse_other_index(X, sample_weight, "sample_weight")
+    if sample_weight is None:
+        return table, known
+    weights = read_weights(sample_weight, table.n_samples)
+    kept = np.flatnonzero(weights)
+    if len(kept) < len(weights):
+        table, known, weights = table.take(kept), known[kept], weights[kept]
+    return table if (weights == 1).all() else table.weighted_by(weights), known
 
 
 def with_copies(table: Table, known: Supervision) -> Supervision:

@@ -53,6 +53,7 @@ def rank(
     *,
     supervision: Supervision | None = None,
     groups: Any = None,
+    sample_weight: Any = None,
     feature_names: Sequence[str] | None = None,
     method: str = "auto",
     n_features_to_select: int | float | str | None = None,
@@ -81,7 +82,7 @@ def rank(
 
     Parameters
     ----------
-    X, y, supervision, groups
+    X, y, supervision, groups, sample_weight
         As in `GraphSieve.fit`.
     feature_names : sequence of str, optional
         Names of the features, for tables without names, such as arrays and sparse matrices.
@@ -133,7 +134,7 @@ method_params, compress, n_prototypes, categorical, feature_groups, keep, candid
     is_iterated = isinstance(method, str) and method in ITERATED
     sieve = _search_sieve(method, settings) if is_iterated else GraphSieve(method, **settings)
     with noting_warnings() as warned:
-        table, known = sieve._fit(X, y, supervision, groups, names=feature_names)
+        table, known = sieve._fit(X, y, supervision, groups, sample_weight, names=feature_names)
     names = names_of(None, table.feature_names, table.n_features)
     scored = np.argsort(sieve.ranking_)
     scored = scored[~np.isnan(sieve.scores_[scored])]

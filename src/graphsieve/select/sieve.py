@@ -195,6 +195,7 @@ class FittingSieve(Sieve):
         y: Any,
         supervision: Supervision | None,
         groups: Any = None,
+        sample_weight: Any = None,
         *,
         names: Any = None,
     ) -> tuple[Table, Supervision]:
@@ -210,7 +211,8 @@ class FittingSieve(Sieve):
             showing(shown),
             np.errstate(under="ignore"),
         ):
-            table, known = self._fit_here(X, y, self._with_groups(X, supervision, groups))
+            told = self._with_groups(X, supervision, groups)
+            table, known = self._fit_here(X, y, told, sample_weight)
             warn_of_leaks(table, known, self.ranking_)
             if y is not None and known.labels is not None:
                 warn_of_marks_in_later_steps(y, getattr(self, "unlabeled", None))
@@ -233,6 +235,6 @@ class FittingSieve(Sieve):
 
     @abstractmethod
     def _fit_here(
-        self, X: Any, y: Any, supervision: Supervision | None
+        self, X: Any, y: Any, supervision: Supervision | None, sample_weight: Any
     ) -> tuple[Table, Supervision]:
         """Select features, and return the table and the supervision."""

@@ -52,6 +52,9 @@ class ColumnSpace:
     ----------
     squares : array of shape (n_columns,)
         Squared norm of every column, which is zero for a constant column.
+    root : array of shape (n_rows,) or None
+        Square roots of the masses of the samples, by which their rows are multiplied. None if all
+        masses are 1.
     sketched : bool
         Whether inner products are estimates.
     """
@@ -65,12 +68,18 @@ class ColumnSpace:
         self.sketched = self._sums is not None
         self._signs = _signs(table.n_samples, self._sums) if self._sums is not None else None
         self.n_rows = table.n_samples if self._sums is None else self._sums
+        self.root = None if table.weights is None else np.sqrt(table.weights)
         self._means: Floats | None = None
         if table.is_sparse and self._sums is None:
             self._columns, self._means = _sparse_columns(table)
         else:
             self._columns = np.empty((self.n_rows, table.n_columns))
-            centered = partial(_centered_and_added, top=table.top_exponent, signs=self._signs)
+            centered = partial(
+                _centered_and_added,
+                top=table.top_exponent,
+                signs=self._signs,
+                masses=table.weights,
+            )
             for part, values in table.evaluations(centered):
                 self._columns[:, part] = values
         self.squares = np.concatenate(
@@ -80,22 +89,31 @@ class ColumnSpace:
     def project(self, vectors: Floats) -> Floats:
         """Return vectors over the samples as vectors of this space, sketched if the space is.
 
-        The vectors are columns with mean zero.
+        The vectors are columns with mean zero, weighted by the masses of the samples.
         """
+        if self.root is not None:
+            vectors = vectors * self.root[:, None]
         return vectors if self._signs is None else np.asarray(self._signs @ vectors)
+
+    @property
+    def _offset(self) -> Any:
+        """A column of ones as it appears in this space, by which means are multiplied."""
+        return np.ones(self.n_rows) if self.root is None else self.root
 
     def times(self, weights: Floats) -> Floats:
         """Return the weighted sum of all columns."""
         total = np.asarray(self._columns @ weights)
-        return total if self._means is None else total - self._means @ weights
+        if self._means is None:
+            return total
+        offset = self._offset if weights.ndim == 1 else self._offset[:, None]
+        return np.asarray(total - offset * (self._means @ weights))
 
     def against(self, vectors: Floats) -> Floats:
         """Return the inner products of vectors, given as rows, with every column."""
         if self._means is None:
             return np.asarray(vectors @ self._columns)
-        return np.asarray(
-            (self._columns.T @ vectors.T).T - vectors.sum(axis=-1)[..., None] * self._means
-        )
+        along = vectors @ self._offset
+        return np.asarray((self._columns.T @ vectors.T).T - along[..., None] * self._means)
 
     @property
     def n_features(self) -> int:
@@ -119,7 +137,11 @@ class ColumnSpace:
         """Return some columns as a dense array."""
         if self._means is None:
             return np.array(self._columns[:, positions])
-        return np.asarray(self._columns[:, positions].toarray() - self._means[positions])
+        return self._dense(self._columns[:, positions], self._means[positions])
+
+    def _dense(self, columns: Any, means: Floats) -> Floats:
+        """Return sparse columns as a dense array, without their means."""
+        return np.asarray(columns.toarray() - np.outer(self._offset, means))
 
     def products(self, positions: Integers) -> Floats:
         """Return the inner products of some columns (rows of the result) with every column."""
@@ -128,7 +150,7 @@ class ColumnSpace:
             return np.asarray(some.T @ self._columns)
         return np.asarray(
             (some.T @ self._columns).toarray()
-            - self.n_rows * np.outer(self._means[positions], self._means)
+            - float(self._offset @ self._offset) * np.outer(self._means[positions], self._means)
         )
 
     def parts(self) -> Iterator[tuple[slice, Floats]]:
@@ -140,7 +162,10 @@ class ColumnSpace:
         for start in range(0, self.n_columns, width):
             part = slice(start, min(start + width, self.n_columns))
             values = self._columns[:, part]
-            yield part, values if self._means is None else values.toarray() - self._means[part]
+            yield (
+                part,
+                values if self._means is None else self._dense(values, self._means[part]),
+            )
 
     def row_parts(self) -> Iterator[tuple[slice, Floats]]:
         """Iterate over the rows as dense arrays of a few rows and all columns each.
@@ -153,7 +178,9 @@ class ColumnSpace:
             rows = slice(start, min(start + height, self.n_rows))
             yield (
                 rows,
-                by_rows[rows] if self._means is None else by_rows[rows].toarray() - self._means,
+                by_rows[rows]
+                if self._means is None
+                else by_rows[rows].toarray() - np.outer(self._offset[rows], self._means),
             )
 
     def kernel(self, weights: Floats) -> Floats:
@@ -167,15 +194,18 @@ class ColumnSpace:
                 some = weights[part] != 0
                 total += (values[:, some] * weights[part][some]) @ values[:, some].T
             return total
-        # In (A − 1mᵀ) W (A − 1mᵀ)ᵀ, only the product A W Aᵀ needs pairs of entries.
+        # In (A − omᵀ) W (A − omᵀ)ᵀ, only the product A W Aᵀ needs pairs of entries.
         some = np.flatnonzero(weights)
         columns, means, weights = self._columns[:, some], self._means[some], weights[some]
         product = (columns @ sp.diags_array(weights) @ columns.T).toarray()
-        mixed = columns @ (weights * means)
-        return np.asarray(product - mixed - mixed[:, None] + float(weights @ means**2))
+        offset, mixed = self._offset, np.asarray(columns @ (weights * means))
+        both = np.outer(offset, mixed)
+        return np.asarray(
+            product - both - both.T + float(weights @ means**2) * np.outer(offset, offset)
+        )
 
     def forms(self, kernel: Floats) -> Floats:
-        """Return sᵀ K s for every column s. The rows of the kernel K must sum to zero."""
+        """Return sᵀ K s for every column s. The kernel K must be one of `kernel`."""
         if self._means is None:
             return np.concatenate(
                 [np.einsum("ij,ij->j", values, kernel @ values) for _, values in self.parts()]
@@ -226,17 +256,25 @@ def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPAR
 
 
 def feature_columns(table: Table, feature: int) -> Floats:
-    """Return the columns of a feature as a dense array, centred and in a common unit."""
+    """Return the columns of a feature as a dense array, centred and in a common unit.
+
+    Rows are multiplied by the square roots of the masses of the samples.
+    """
     assert table.features is not None
     part = table.take_columns(table.features.columns(feature))
     top = part.top_exponent
-    return np.hstack(
-        [values for block in part.blocks() for _, values in centered_parts(block, top)]
+    columns = np.hstack(
+        [
+            values
+            for block in part.blocks()
+            for _, values in centered_parts(block, top, part.weights)
+        ]
     )
+    return columns if part.weights is None else columns * np.sqrt(part.weights)[:, None]
 
 
 def feature_basis(table: Table, feature: int) -> Floats:
-    """Return orthonormal columns that span the centred columns of a feature."""
+    """Return orthonormal columns that span the columns of a feature as in `feature_columns`."""
     return spanning(feature_columns(table, feature))
 
 
@@ -264,22 +302,29 @@ def level_codes(table: Table, feature: int) -> Integers:
     return np.asarray(values.argmax(axis=1) if values.shape[1] > 1 else (values[:, 0] != 0) * 1)
 
 
-def centered_parts(block: Block, top: int) -> Iterator[tuple[slice, Floats]]:
-    """Iterate over the centred columns of a block in units of ``2**top``, a few at a time."""
+def centered_parts(
+    block: Block, top: int, masses: Floats | None = None
+) -> Iterator[tuple[slice, Floats]]:
+    """Iterate over the centred columns of a block in units of ``2**top``, a few at a time.
+
+    The means are weighted by the masses of the samples.
+    """
     factor = _factor(block, top)
     for part, values in block.dense_parts():
         # The block has already subtracted the value of least magnitude, so an offset costs no
         # digits here.
-        centered = values - values.mean(axis=0)
+        centered = values - (
+            values.mean(axis=0) if masses is None else masses @ values / masses.sum()
+        )
         centered *= np.where(block.constant[part], 0.0, factor[part])
         yield part, centered
 
 
-def _centered_and_added(block: Block, *, top: int, signs: Any) -> Floats:
-    parts = [
-        values if signs is None else np.asarray(signs @ values)
-        for _, values in centered_parts(block, top)
-    ]
+def _centered_and_added(block: Block, *, top: int, signs: Any, masses: Floats | None) -> Floats:
+    parts = []
+    for _, centered in centered_parts(block, top, masses):
+        values = centered if masses is None else np.sqrt(masses)[:, None] * centered
+        parts.append(values if signs is None else np.asarray(signs @ values))
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
 
@@ -300,7 +345,10 @@ def _sparse_columns(table: Table) -> tuple[Any, Floats]:
         values = sp.csc_array(block.values)
         parts.append(values @ sp.diags_array(np.where(block.constant, 0.0, _factor(block, top))))
     columns = sp.csc_array(sp.hstack(parts, format="csc"))
-    return columns, np.asarray(columns.sum(axis=0)).ravel() / columns.shape[0]
+    if table.weights is None:
+        return columns, np.asarray(columns.sum(axis=0)).ravel() / columns.shape[0]
+    means = np.asarray(table.weights @ columns) / table.weights.sum()
+    return sp.csc_array(sp.diags_array(np.sqrt(table.weights)) @ columns), means
 
 
 def _number_of_sums(table: Table, most_elements: int, most_rows: int) -> int | None:

@@ -85,6 +85,8 @@ class Table(ABC):
         Maximum number of values that may be extracted from the table in one step.
     n_entries : int
         Number of values, or of nonzero values for a sparse table.
+    weights : array of shape (n_samples,) or None
+        Positive masses of the samples in means and graphs, or None if all are 1.
     """
 
     n_samples: int
@@ -97,10 +99,25 @@ class Table(ABC):
     features: Features | None = None
     geometry: Geometry | None = None
     compressed: Any = None
+    weights: Floats | None = None
 
     @abstractmethod
     def _same(self) -> Self:
-        """Return a table of the same values and names, without geometry and prototypes."""
+        """Return a table of the same values, names and weights, without geometry and prototypes."""
+
+    def weighted_by(self, weights: Floats | None) -> Self:
+        """Return the same table with masses of the samples."""
+        table = self._same()
+        table.weights = weights
+        return table
+
+    @property
+    def masses(self) -> Floats:
+        """The masses of the samples, 1 by default."""
+        return np.ones(self.n_samples) if self.weights is None else self.weights
+
+    def _weights_of(self, rows: NDArray[Any]) -> Floats | None:
+        return None if self.weights is None else self.weights[rows]
 
     @property
     def n_features(self) -> int:
@@ -302,13 +319,15 @@ class MemoryTable(Table):
         return self._with_matrix(self._matrix)
 
     def _with_matrix(self, matrix: Any) -> MemoryTable:
-        """Return the table of other values of the same features."""
-        return MemoryTable.trusted(
+        """Return the table of other values of the same features and samples."""
+        table = MemoryTable.trusted(
             matrix,
             self.feature_names,
             block_elements=self._block_elements,
             features=self.features,
         )
+        table.weights = self.weights
+        return table
 
     def within(self, geometry: Geometry) -> MemoryTable:
         table = super().within(geometry)
@@ -331,7 +350,9 @@ class MemoryTable(Table):
         matrix = (
             sp.csc_array(sp.csr_array(self._matrix)[rows]) if self.is_sparse else self._matrix[rows]
         )
-        return self._with_matrix(matrix)
+        table = self._with_matrix(matrix)
+        table.weights = self._weights_of(rows)
+        return table
 
     def take_columns(self, columns: NDArray[Any]) -> MemoryTable:
         known = self.feature_names is not None and self.features is None
@@ -340,6 +361,7 @@ class MemoryTable(Table):
             self._matrix[:, columns] if self.is_sparse else np.take(self._matrix, columns, axis=1)
         )
         table = MemoryTable.trusted(matrix, names, block_elements=self._block_elements)
+        table.weights = self.weights
         whole = self.only_block
         # Each column has its own scale and shift, so the computed ones are reused.
         if whole is not None:

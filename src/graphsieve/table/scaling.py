@@ -69,7 +69,9 @@ def rescaled(table: Table, scale: Scale) -> Table:
 
 def divisors(table: Table, scale: Scale) -> tuple[NDArray[np.intc], Floats]:
     """Return the divisor of every column as an exponent of a power of two and a factor."""
-    exponents, sizes = table.evaluated(partial(_divisors, scale=scale), wide=scale != "robust")
+    exponents, sizes = table.evaluated(
+        partial(_divisors, scale=scale, masses=table.weights), wide=scale != "robust"
+    )
     if table.features is not None:
         exponents, sizes = _divisors_of_features(table, table.features, scale, exponents, sizes)
     return exponents.astype(np.intc), sizes
@@ -86,7 +88,7 @@ def _divisors_of_features(
     """
     several = features.sizes[features.owner] > 1
     category = several & features.categorical[features.owner]
-    deviations, varies = table.evaluated(_deviations)
+    deviations, varies = table.evaluated(partial(_deviations, masses=table.weights))
     total = np.sqrt(features.sums(np.where(category, deviations, 0.0) ** 2))[features.owner]
     if scale == "minmax":
         total = np.full(table.n_columns, np.sqrt(2.0))
@@ -100,15 +102,15 @@ def _divisors_of_features(
     return exponents, sizes
 
 
-def _deviations(block: Block) -> Floats:
+def _deviations(block: Block, *, masses: Floats | None) -> Floats:
     """Return the standard deviations in original units, and whether the columns vary."""
-    deviation = np.where(block.constant, 0.0, _standard_deviation(block))
+    deviation = np.where(block.constant, 0.0, _standard_deviation(block, masses))
     return np.stack([np.ldexp(deviation, block.exponent), ~block.constant])
 
 
-def _divisors(block: Block, *, scale: Scale) -> Floats:
+def _divisors(block: Block, *, scale: Scale, masses: Floats | None) -> Floats:
     """Return the divisors of the columns as exponents of powers of two and remaining factors."""
-    size = _size(block, scale)
+    size = _size(block, scale, masses)
     return np.stack([block.exponent, np.where(block.constant | (size == 0), 1.0, size)])
 
 
@@ -211,20 +213,25 @@ def effective_support(table: Table) -> Floats:
     return np.asarray(table.evaluated(_block_support))
 
 
-def _size(block: Block, scale: Scale) -> Floats:
-    """Return the divisor of every column in the units of the block."""
+def _size(block: Block, scale: Scale, masses: Floats | None) -> Floats:
+    """Return the divisor of every column in the units of the block.
+
+    Only standard deviations depend on the masses of the samples.
+    """
     if scale == "minmax":
         return block.range
     if scale == "standard":
-        return _standard_deviation(block)
+        return _standard_deviation(block, masses)
     between_quartiles = _quantile(block, 0.75) - _quantile(block, 0.25)
     return np.where(
         between_quartiles > SMALLEST_QUARTILE_RANGE, between_quartiles, _standard_deviation(block)
     )
 
 
-def _standard_deviation(block: Block) -> Floats:
-    return np.asarray(np.sqrt(moments(block, _equal_weights(block)).scatter[0] / block.n_samples))
+def _standard_deviation(block: Block, masses: Floats | None = None) -> Floats:
+    weighting = _equal_weights(block) if masses is None else dense_weighting(masses)
+    found = moments(block, weighting)
+    return np.asarray(np.sqrt(found.scatter[0] / found.mass[0]))
 
 
 def _equal_weights(block: Block) -> Any:
@@ -335,6 +342,7 @@ def _ranked(table: Table) -> Table:
                 rankdata(values, axis=0) - of_zero
             ) / table.n_samples
     ranked = MemoryTable.trusted(matrix, table.feature_names, features=table.features)
+    ranked.weights = table.weights
     if table.features is None:
         return ranked
     several = table.features.sizes[table.features.owner] > 1

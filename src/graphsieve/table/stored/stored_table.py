@@ -96,8 +96,9 @@ class StoredTable(Table):
         return self._with(StoredTable(self.stored, extremes=self._extremes))
 
     def _with(self, table: TableKind) -> TableKind:
-        """Return a table with the features of this one."""
+        """Return a table with the features and weights of this one."""
         table.features, table.feature_names = self.features, self.feature_names
+        table.weights = self.weights
         return table
 
     @property
@@ -167,8 +168,11 @@ class StoredTable(Table):
         view = View(self.stored, rows=chosen)
         if view.n_bytes <= self._most_loaded:
             held = _columnwise(fetched_rows(self.stored, chosen))
-            return self._with(MemoryTable.trusted(held, None))
-        return self._with(StoredTable(view))
+            table: Table = self._with(MemoryTable.trusted(held, None))
+        else:
+            table = self._with(StoredTable(view))
+        table.weights = self._weights_of(chosen)
+        return table
 
     def take_columns(self, columns: NDArray[Any]) -> Table:
         chosen = np.asarray(columns, dtype=np.int64)
@@ -180,6 +184,7 @@ class StoredTable(Table):
             table = StoredTable(view, extremes=self._extremes[:, columns])
         if self.features is not None:  # The columns of a feature have no names.
             table.feature_names = None
+        table.weights = self.weights
         return table
 
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
