@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,10 +20,11 @@ from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.learners import check_learner, predictions
 from graphsieve.supervision.parsing import all_known, one_dimensional
 from graphsieve.supervision.value import Supervision, TargetType
-from graphsieve.table.any_table import table_in_memory
+from graphsieve.table.any_table import may_be_stored, table_in_memory
 from graphsieve.table.columns import Table
-from graphsieve.table.containers import refuse_other_index, stacked
+from graphsieve.table.containers import may_have_levels, refuse_other_index, stacked
 from graphsieve.table.features import Features
+from graphsieve.table.stored.recognition import stored_in
 
 # Smallest magnitude of a column. The largest is 1 / SMALLEST. Squares stay within float64.
 SMALLEST = 1e-150
@@ -251,15 +252,29 @@ def _read_both(
 ) -> tuple[Any, Any, Features | None]:
     """Return the training rows, the test rows, and the columns of each feature.
 
-    If there are categories, all rows are read together, because levels may occur in one part only.
+    If there may be categories, all rows are read together, because levels may occur in one part
+    only. Text that looks like numbers in one part may be a category, too.
     """
-    train = read_moderate(X_train, y_train, **reading)
-    if train.features is None or not train.features.categorical.any():
+    if not any(may_have_levels(X, reading["categorical"]) for X in (X_train, X_test)):
+        train = read_moderate(X_train, y_train, **reading)
+        if train.features is not None and train.features.categorical.any():
+            _refuse_stored(X_train)
         test = _read_test(X_test, y_test, train.n_columns, reading)
         return train.matrix, test, train.features
-    refuse_other_index(X_test, y_test)
+    for X, y in ((X_train, y_train), (X_test, y_test)):
+        refuse_other_index(X, y)
+        if not isinstance(X, np.ndarray) and may_be_stored(X) and stored_in(X) is not None:
+            _refuse_stored(X)
     both = read_moderate(stacked(X_train, X_test), **reading)
-    return both.matrix[: train.n_samples], both.matrix[train.n_samples :], both.features
+    n_train = np.shape(X_train)[0]
+    return both.matrix[:n_train], both.matrix[n_train:], both.features
+
+
+def _refuse_stored(X: Any) -> NoReturn:
+    raise InputTypeError(
+        "the training and test rows must be data frames or arrays if there are categories, got a "
+        f"{type(X).__name__}; read both into memory."
+    )
 
 
 def _read_test(X: Any, y: Any, n_columns: int, reading: dict[str, Any]) -> Any:
