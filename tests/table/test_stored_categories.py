@@ -137,6 +137,35 @@ def test_named_categories_of_a_file(tmp_path):
         as_table(source, categorical=["color"])
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_names_of_levels_make_no_difference_to_the_last_bit(tmp_path, method):
+    """For a table in memory and in a file, and for copies of a category with other names."""
+    frame = FRAME.drop(columns=["stage", "ready"]).assign(copy=FRAME["colour"])
+    other = {"red": "4", "green": "zebra", "blue": "a", "black": "Ä"}
+    renamed = frame.assign(
+        copy=frame["copy"].map(other),
+        kind=frame["kind"].astype(str).map({"u": "w", "v": "u", "w": "v"}).astype("category"),
+        many=frame["many"].str[::-1],
+        smoker=frame["smoker"].map({"Y": "0no", "N": "yes"}),
+    )
+    found = {}
+    for number, table in enumerate((frame, renamed)):
+        (tmp_path / f"{number}").mkdir()
+        path = parquet(tmp_path / f"{number}", table)
+        for memory in (None, "1 GiB", "12 KiB"):
+            held = table if memory is None else stored(path, memory=memory)
+            found[number, memory] = GraphSieve(method, progress=False).fit(held, Y)
+    for memory in (None, "1 GiB", "12 KiB"):
+        one, two = found[0, memory], found[1, memory]
+        assert_array_equal(one.scores_, two.scores_)
+        assert_array_equal(one.ranking_, two.ranking_)
+        if one.gain_ is not None:
+            assert_array_equal(one.gain_, two.gain_)
+            assert_array_equal(one.redundancy_, two.redundancy_)
+        names = list(frame)
+        assert two.scores_[names.index("colour")] == two.scores_[names.index("copy")]
+
+
 # Tables of numbers: three columns of codes (with 4, 2 and 120 levels) among eleven columns
 CODES = (1, 4, 9)
 CODED = RNG.normal(size=(240, 11)).astype(np.float32)
