@@ -115,6 +115,12 @@ def test_the_overlap_by_chance_is_shown():
     assert "(chance: 62 %)" in str(found)
 
 
+def test_the_overlap_is_shown_where_chance_leaves_room():
+    """Two of four candidates are half of them, and three of four are more than half."""
+    assert quick(candidates=CANDIDATES, sizes=[1, 2, 3]).n_first == 2
+    assert quick(sizes=[1, 2, 3]).n_first == 3
+
+
 # Sizes
 
 

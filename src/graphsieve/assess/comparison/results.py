@@ -81,9 +81,11 @@ class Comparison:
     def n_first(self) -> int:
         """Number of first columns for which the overlap is shown.
 
-        It is the largest size up to ten and up to half of all columns, or else the smallest size.
+        It is the largest size up to ten at which random orders overlap by at most half, or else the
+        smallest size.
         """
-        few = [size for size in self.sizes if size <= min(FIRST, self.n_features / 2)]
+        shares = zip(self.sizes, self.by_chance, strict=True)
+        few = [size for size, share in shares if size <= FIRST and share <= 0.5]
         return few[-1] if few else self.sizes[0]
 
     def best(self, method: str, n: int) -> list[str]:
