@@ -382,6 +382,38 @@ def test_any_estimator_is_a_learner_without_scaling():
     assert found[0] == pytest.approx(np.sqrt(np.mean((predicted - y[1::2]) ** 2)), rel=1e-12)
 
 
+@pytest.mark.parametrize("form", [np.asarray, np.ndarray.tolist, sp.csr_array])
+def test_several_targets_are_scored_together(form):
+    """The score is the root mean square over the targets, in units of their deviations."""
+    X, y = data_of(classes=False)
+    both = np.column_stack([y, X @ np.arange(X.shape[1]) * 1000])
+    both[4, 0] = both[9, 1] = np.nan  # a training row and a test row
+    train, test = np.arange(0, len(y), 2), np.arange(1, len(y), 2)
+    known = [rows[~np.isnan(both[rows]).any(axis=1)] for rows in (train, test)]
+    expected = []
+    for size in (1, 3):
+        errors = []
+        for target in both.T:
+            model = LinearRegression().fit(X[known[0]][:, :size], target[known[0]])
+            left = model.predict(X[known[1]][:, :size]) - target[known[1]]
+            used = target[np.concatenate([train, test])]
+            errors.append(left / np.nanstd(used))
+        expected.append(np.sqrt(np.mean(np.square(errors))))
+    parts = (X[train], form(both[train]), X[test], form(both[test]))
+    found = score_prefixes(np.arange(3), *parts, sizes=[1, 3], learner=LinearRegression())
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_several_targets_are_scored_as_in_evaluate():
+    X, y = data_of(classes=False)
+    both = np.column_stack([y, X[:, 2] * 30])
+    folds = [(np.arange(40, len(y)), np.arange(40))]
+    found = evaluate(lambda X, y: np.arange(3), X, both, sizes=[2], learners="5nn", folds=folds)
+    parts = (X[40:], both[40:], X[:40], both[:40])
+    one = score_prefixes([0, 1], *parts, sizes=[2], learner="5nn")
+    np.testing.assert_allclose(one, found.values("<lambda>", metric="rmse")[0])
+
+
 X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) % 2
 
 
@@ -414,6 +446,12 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
         ({"y_test": Y_SMALL[:5]}, "X_test has 12 rows, but its y has 5"),
         ({"y_train": Y_SMALL[:5]}, "X_train has 12 rows"),
         ({"y_train": np.full(12, -1)}, "y_train contains no known label"),
+        ({"y_train": X_SMALL}, "y_train has 3 columns, but y_test has 1; pass the same targets"),
+        (
+            {"y_train": X_SMALL, "y_test": X_SMALL[:, :2]},
+            "y_train has 3 columns, but y_test has 2; pass the same targets",
+        ),
+        ({"y_train": X_SMALL, "y_test": X_SMALL, "learner": "bayes"}, "cannot predict a contin"),
         ({"X_train": X_SMALL * 1e200}, "column 0 of magnitude .*; change its unit"),
         ({"X_train": X_SMALL * 1e-200}, "3 such columns"),
         ({"X_train": np.where(X_SMALL > 1, np.nan, X_SMALL)}, "NaN"),

@@ -298,11 +298,14 @@ OF_ROWS = {
     "--confidence-column": ["--target", "kind", "--confidence-column", "sure"],
     "--weight-column": ["--target", "kind", "--weight-column", "p_yes"],
 }
-RANKING = {
-    **GROUPING,
+CHOOSING = {
     "--keep-feature": ["--keep-feature", "c"],
     "--candidates": ["--candidates", "a", "c"],
     "--costs": ["--costs", "costs.csv"],
+}
+RANKING = {
+    **GROUPING,
+    **CHOOSING,
     "--method": ["--method", "laplacian"],
     "--top": ["--top", "2"],
     "--fraction": ["--fraction", "0.5"],
@@ -359,7 +362,16 @@ TRIED = {
         **SHOWING,
         "--rows": ["--rows", "all"],
     },
-    "compare": {**READING, **KNOWING, **GROUPING, **WRITING, **SHOWING, **COMPARING},
+    "compare": {
+        **READING,
+        **KNOWING,
+        **GROUPING,
+        **CHOOSING,
+        **WRITING,
+        **SHOWING,
+        **COMPARING,
+        "--costs": ["--costs", "costs.csv", "--methods", "auto", "variance"],
+    },
     "select": {**READING, **KNOWING, **OF_ROWS, **RANKING, **WRITING, **SELECTING},
     "methods": {"--format": ["--format", "csv"], "--json": ["--json"], "--debug": ["--debug"]},
     "explain": {"--debug": ["fisher", "--debug"]},
@@ -1042,8 +1054,9 @@ def test_select_writes_levels_as_they_are(run, folder):
     assert [row["zip"] for row in csv.DictReader(io.StringIO(written))] == zips
 
 
-def test_compare_categories_and_groups(run, mixture):
+def test_compare_categories_groups_and_choices(run, mixture):
     frame, columns = mixture
+    Path("costs.csv").write_text("stage,9\ncode,0.25\n")
     judged = (
         "--target",
         "kind",
@@ -1058,6 +1071,11 @@ def test_compare_categories_and_groups(run, mixture):
     for options, settings in (
         ((), {}),
         (("--group-by-prefix", "_"), {"feature_groups": "_"}),
+        (
+            ("--keep-feature", "code", "--candidates", "stage", "smoker", "band_1"),
+            {"keep": ["code"], "candidates": ["stage", "smoker", "band_1"]},
+        ),
+        (("--costs", "costs.csv"), {"cost": {"stage": 9, "code": 0.25}}),
     ):
         found = run("compare", "m.csv", *judged, *options, "--json").document
         expected = graphsieve.compare(
@@ -1160,20 +1178,15 @@ def test_the_report_shows_how_to_reproduce_a_ranking(run, table, capsys, options
 
 
 @pytest.mark.slow
-def test_the_report_shows_how_to_reproduce_a_comparison(run, table, capsys):
-    first = run(
-        "compare",
-        "t.csv",
-        "--target",
-        "kind",
-        *WIDE,
-        *QUICK,
-        "--seed",
-        "4",
-        "--report",
-        "out.html",
-        "--json",
-    )
+@pytest.mark.parametrize(
+    "options",
+    [QUICK, ("--methods", "auto", "--keep-feature", "c", "--costs", "costs.csv")],
+    ids=["", "choice"],
+)
+def test_the_report_shows_how_to_reproduce_a_comparison(run, table, capsys, options):
+    write_csv("costs.csv", {"column": ["a"], "cost": ["0.5"]})
+    written = ("--seed", "4", "--report", "out.html", "--json")
+    first = run("compare", "t.csv", "--target", "kind", *WIDE, *options, *written)
     command, python = reproduction_of("out.html")
     assert run(*command[1:], "--force").out == first.out
     names = {}

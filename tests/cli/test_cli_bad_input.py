@@ -530,6 +530,31 @@ def test_declared_columns_and_features(refused, options, code, words):
     refused(["rank", "t.csv", *options], code, *words)
 
 
+UNUSED = [
+    (("--keep-feature", "d"), ("--keep-feature contains 'd'", "no such column")),
+    (("--keep-feature", "a", "b", "c"), ("--keep-feature names all 3", "more --candidates")),
+    (("--keep-feature", "a", "b", "--sizes", "1"), ("--sizes contains 1, but 2", "choose 2 to 3")),
+    (("--candidates", "a", "--sizes", "2"), ("--sizes contains 2", "1 may be", "choose 1 to 1")),
+    (
+        ("--keep-feature", "a", "--methods", "iterative"),
+        ("the search 'iterative' has no --keep-feature; leave it out",),
+    ),
+    (
+        ("--costs", "f", "--methods", "variance"),
+        ("--costs applies to a selection by gain", "add 'auto' to --methods"),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), UNUSED, ids=[f"247-compare {' '.join(one[0])}" for one in UNUSED]
+)
+def test_choices_in_a_comparison(refused, options, words):
+    put("t.csv", KINDS)
+    put("f", "a,2\n")
+    refused(["compare", "t.csv", *options], 3, *words)
+
+
 @case(242)
 def test_row_242_columns_that_cannot_be_categories(refused):
     put("t.parquet", parquet({"a": [1.0, 2.0, 3.0], "list": [[1], [2], [3]]}))

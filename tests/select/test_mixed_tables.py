@@ -7,14 +7,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from numpy.testing import assert_array_equal
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from graphsieve import GraphSieve, rank
+from graphsieve import GraphSieve, LabeledOnly, Supervision, labeled_scorer, rank
 
 N = 60
 RNG = np.random.default_rng(3)
@@ -150,6 +151,25 @@ def test_after_a_column_transformer():
     assert grouped.scores_[0] == pytest.approx(by_category, rel=1e-12)
 
 
+@pytest.mark.parametrize("wanted", ["default", "pandas", "polars"])
+def test_after_a_column_transformer_that_leaves_text(wanted):
+    """Numbers are scaled, and categories remain categories, whatever the transformer returns."""
+    scale = ColumnTransformer(
+        [("numbers", StandardScaler(), ["size", "noise", "weight"])],
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    ).set_output(transform=wanted)
+    pipeline = make_pipeline(scale, GraphSieve("fisher", n_features_to_select=2))
+    if wanted != "default":
+        pipeline.set_output(transform=wanted)
+    found = pipeline.fit(FRAME, Y)
+    expected = GraphSieve("fisher").fit(FRAME, Y).scores_[[0, 2, 4, 1, 3]]
+    assert_allclose(found[-1].scores_, expected)
+    chosen = np.asarray(found.transform(FRAME), dtype=object)
+    assert chosen.shape == (N, 2)
+    assert any(isinstance(value, str) for value in chosen[0])
+
+
 def test_inside_a_column_transformer():
     split = ColumnTransformer(
         [("mixed", GraphSieve(n_features_to_select=1), ["colour", "noise"])],
@@ -177,6 +197,79 @@ def test_grid_search_over_categories():
     )
     with pytest.raises(ValueError, match="text in column 'colour'"):
         refused.fit(FRAME, Y)
+
+
+def encoding():
+    """Encode the selected text columns, and scale the selected numbers."""
+    text = make_column_selector(dtype_exclude=np.number)
+    return ColumnTransformer(
+        [("levels", OneHotEncoder(handle_unknown="ignore"), text)], remainder=StandardScaler()
+    )
+
+
+def test_grid_search_over_categories_of_a_mixed_frame():
+    # The codes of the classes are 0 and 5, 1 and 4, and 2 and 3. Their means are equal.
+    coded = FRAME.assign(code=np.where(np.arange(N) // 3 % 2, 5 - Y, Y))
+    named = ["colour", "smoker"]
+    search = GridSearchCV(
+        make_pipeline(
+            GraphSieve("fisher", n_features_to_select=1), encoding(), LogisticRegression()
+        ),
+        {"graphsieve__categorical": ["auto", named, [*named, "code"]]},
+        cv=3,
+        error_score="raise",
+    ).fit(coded, Y)
+    auto, same, other = search.cv_results_["mean_test_score"]
+    assert auto == same
+    assert np.isfinite(other)
+    by_number, by_category = (
+        GraphSieve("fisher", categorical=listed).fit(coded, Y)
+        for listed in (named, [*named, "code"])
+    )
+    assert by_number.ranking_[5] == 6 > by_category.ranking_[5]
+
+
+@pytest.mark.parametrize("routing", [False, True])
+@pytest.mark.parametrize("search", [False, True])
+def test_supervision_is_routed_in_a_pipeline_of_a_mixed_frame(routing, search):
+    """Pairs stay with their samples, and the model is fitted to the labelled ones."""
+    same = [(row, row + 3) for row in range(0, N - 3, 2)]
+    different = [(row, row + 1) for row in range(N - 1)]
+    known = Supervision.from_pairs(N, same, different)
+    few = np.where(np.arange(N) % 4 == 0, -1, Y)
+    with sklearn.config_context(enable_metadata_routing=routing):
+        sieve = GraphSieve(n_features_to_select=2)
+        if routing:
+            sieve.set_fit_request(supervision=True)
+        model = make_pipeline(sieve, encoding(), LabeledOnly(LogisticRegression()))
+        folds = KFold(3, shuffle=True, random_state=0)
+        given = {"supervision" if routing else "graphsieve__supervision": known}
+        if search:
+            grid = {"graphsieve__n_features_to_select": [1, 2]}
+            found = GridSearchCV(
+                model, grid, cv=folds, scoring=labeled_scorer("accuracy"), error_score="raise"
+            ).fit(FRAME, few, **given)
+            fitted, rows = [found.best_estimator_], [np.arange(N)]
+            assert np.isfinite(found.cv_results_["mean_test_score"]).all()
+        else:
+            found = cross_validate(
+                model,
+                FRAME,
+                few,
+                cv=folds,
+                params=given,
+                scoring=labeled_scorer("accuracy"),
+                return_estimator=True,
+                error_score="raise",
+            )
+            fitted, rows = found["estimator"], [train for train, _ in folds.split(FRAME)]
+            assert np.isfinite(found["test_score"]).all()
+    for one, train in zip(fitted, rows, strict=True):
+        wanted = one[0].n_features_to_select
+        alone = GraphSieve(n_features_to_select=wanted)
+        alone.fit(FRAME.iloc[train], few[train], supervision=known[train])
+        assert_array_equal(one[0].ranking_, alone.ranking_)
+        assert one[-1].n_labeled_ == (few[train] >= 0).sum()
 
 
 def test_the_sieve_states_what_it_reads():

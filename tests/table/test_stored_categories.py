@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import h5py
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -21,6 +20,7 @@ from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import MemoryTable
 from graphsieve.table.stored import levels
 from graphsieve.table.stored.stored_table import StoredTable
+from storages import IN_DASK, IN_FILES
 
 N = 90
 RNG = np.random.default_rng(8)
@@ -137,36 +137,113 @@ def test_named_categories_of_a_file(tmp_path):
         as_table(source, categorical=["color"])
 
 
-CODED = np.column_stack([RNG.normal(size=N), RNG.integers(0, 4, N) * 0.5, RNG.normal(size=N)])
+@pytest.mark.parametrize("method", METHODS)
+def test_names_of_levels_make_no_difference_to_the_last_bit(tmp_path, method):
+    """For a table in memory and in a file, and for copies of a category with other names."""
+    frame = FRAME.drop(columns=["stage", "ready"]).assign(copy=FRAME["colour"])
+    other = {"red": "4", "green": "zebra", "blue": "a", "black": "Ä"}
+    renamed = frame.assign(
+        copy=frame["copy"].map(other),
+        kind=frame["kind"].astype(str).map({"u": "w", "v": "u", "w": "v"}).astype("category"),
+        many=frame["many"].str[::-1],
+        smoker=frame["smoker"].map({"Y": "0no", "N": "yes"}),
+    )
+    found = {}
+    for number, table in enumerate((frame, renamed)):
+        (tmp_path / f"{number}").mkdir()
+        path = parquet(tmp_path / f"{number}", table)
+        for memory in (None, "1 GiB", "12 KiB"):
+            held = table if memory is None else stored(path, memory=memory)
+            found[number, memory] = GraphSieve(method, progress=False).fit(held, Y)
+    for memory in (None, "1 GiB", "12 KiB"):
+        one, two = found[0, memory], found[1, memory]
+        assert_array_equal(one.scores_, two.scores_)
+        assert_array_equal(one.ranking_, two.ranking_)
+        if one.gain_ is not None:
+            assert_array_equal(one.gain_, two.gain_)
+            assert_array_equal(one.redundancy_, two.redundancy_)
+        names = list(frame)
+        assert two.scores_[names.index("colour")] == two.scores_[names.index("copy")]
 
 
-def array_in_a_file(folder):
-    file = h5py.File(folder / "t.h5", "w")
-    return file.create_dataset("X", data=CODED, chunks=(20, 2))
+# Tables of numbers: three columns of codes (with 4, 2 and 120 levels) among eleven columns
+CODES = (1, 4, 9)
+CODED = RNG.normal(size=(240, 11)).astype(np.float32)
+CODED[:, 1] = RNG.integers(-1, 3, 240) * 0.5
+CODED[:, 4] = RNG.random(240) < 0.3
+CODED[:, 9] = np.arange(240) * 7 % 120
+CLASSES = (CODED[:, 0] + CODED[:, 1] > 0.2).astype(int)
+IN_GROUPS = {"both": [0, 1], "late": [8, 9, 10]}  # A group may contain categories.
+DENSE = [name for name in IN_FILES | IN_DASK if "CS" not in name]
+SPARSE = [name for name in IN_FILES | IN_DASK if "CS" in name]
+AMOUNTS = ("1 GiB", "20 KiB")  # in memory, and in pieces
 
 
-def memory_map(folder):
-    np.save(folder / "t.npy", CODED)
-    return folder / "t.npy"
+def names_in(source):
+    """Return the names of the columns of a stored table, or their positions."""
+    names = stored(source).names
+    return list(range(CODED.shape[1])) if names is None else list(names)
 
 
-@pytest.mark.parametrize("make", [array_in_a_file, memory_map])
-def test_named_categories_of_arrays(tmp_path, make):
-    expected = as_table(CODED, categorical=[1])
-    assert expected.features.sizes.tolist() == [1, 4, 1]
-    source = make(tmp_path)
-    for memory in ("1 GiB", "2 KiB"):
-        same_table(as_table(stored(source, memory=memory), categorical=[1]), expected)
+def described(source, places=CODES, groups=IN_GROUPS):
+    """Return the categories and groups of a table, by names if it has names."""
+    names = names_in(source)
+    return {
+        "categorical": None if places is None else [names[place] for place in places],
+        "feature_groups": groups
+        and {group: [names[place] for place in members] for group, members in groups.items()},
+    }
 
 
-def test_named_categories_of_a_dask_array():
-    da = pytest.importorskip("dask.array")
-    expected = as_table(CODED, categorical=[1])
-    for chunks in ((20, 2), (N, 1), (7, 3)):
-        array = da.from_array(CODED, chunks=chunks)
-        same_table(as_table(array, categorical=[1]), expected)
-        found = GraphSieve("fisher", categorical=[1]).fit(array, Y)
-        assert_allclose(found.scores_, GraphSieve("fisher", categorical=[1]).fit(CODED, Y).scores_)
+@pytest.mark.parametrize("groups", [None, IN_GROUPS], ids=["", "groups"])
+@pytest.mark.parametrize("storage", DENSE)
+def test_categories_of_codes_in_every_storage(tmp_path, storage, groups):
+    expected = as_table(CODED, categorical=list(CODES), feature_groups=groups)
+    assert expected.features.sizes.tolist() == (
+        [1, 4, 1, 1, 1, 1, 1, 1, 1, 100, 1] if groups is None else [5, 1, 1, 1, 1, 1, 1, 102]
+    )
+    source = (IN_FILES | IN_DASK)[storage](CODED, tmp_path)
+    for memory in AMOUNTS:
+        found = as_table(stored(source, memory=memory), **described(source, groups=groups))
+        assert isinstance(found, StoredTable) or memory == AMOUNTS[0]
+        assert_array_equal(found.features.starts, expected.features.starts)
+        assert_array_equal(found.features.categorical, expected.features.categorical)
+        assert_array_equal(found.corner(np.arange(240)), expected.matrix)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "storage",
+    [pytest.param(name, marks=pytest.mark.slow if name in IN_DASK else ()) for name in DENSE],
+)
+def test_scores_of_codes_and_groups_in_every_storage(tmp_path, storage, method):
+    groups = None if method == "mutual_information" else IN_GROUPS
+    source = (IN_FILES | IN_DASK)[storage](CODED, tmp_path)
+    options = {"n_features_to_select": 3, "progress": False}
+    expected = GraphSieve(method, categorical=list(CODES), feature_groups=groups, **options).fit(
+        CODED, CLASSES
+    )
+    sieve = GraphSieve(method, **described(source, groups=groups), **options)
+    found = sieve.fit(stored(source, memory=AMOUNTS[1]), CLASSES)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-9, atol=1e-12)
+    assert_array_equal(found.ranking_, expected.ranking_)
+    assert_array_equal(found.get_support(), expected.get_support())
+    columns = np.asarray(found.transform(source))
+    assert_array_equal(columns, CODED[:, expected.get_support()])
+
+
+@pytest.mark.parametrize("storage", SPARSE)
+def test_groups_in_every_sparse_storage(tmp_path, storage):
+    scarce = np.where(RNG.random(CODED.shape) < 0.3, CODED, 0)
+    source = (IN_FILES | IN_DASK)[storage](scarce, tmp_path)
+    given = described(source, None) | {"categorical": "auto"}
+    expected = GraphSieve("fisher", feature_groups=IN_GROUPS).fit(scarce, CLASSES)
+    for memory in AMOUNTS:
+        found = GraphSieve("fisher", **given).fit(stored(source, memory=memory), CLASSES)
+        assert_allclose(found.scores_, expected.scores_, rtol=1e-9)
+        assert_array_equal(found.get_support(), expected.get_support())
+    with pytest.raises(InputError, match="categorical needs a table of dense values, but X is sp"):
+        GraphSieve(**described(source)).fit(source, CLASSES)
 
 
 def test_text_in_dask_is_refused_in_one_sentence():

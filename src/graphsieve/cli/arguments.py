@@ -140,6 +140,7 @@ def _add_compare(commands: Any) -> Parser:
     _add_table(command)
     _add_knowledge(command, of_rows=False)
     _add_groups(command)
+    _add_choice(command)
     how = command.add_argument_group("comparison")
     how.add_argument(
         "--methods",

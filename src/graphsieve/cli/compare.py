@@ -18,6 +18,7 @@ from graphsieve.cli.outputs import put, write
 from graphsieve.cli.rank import (
     as_json,
     check_options_of_results,
+    choosing,
     grouping,
     named_files,
     ranked,
@@ -28,6 +29,9 @@ from graphsieve.cli.reproducing import reproduction_code
 from graphsieve.report.page import page
 from graphsieve.table.files.writing import csv_text
 
+# Arguments that the ranking in the report shares with the comparison
+SHARED = ("feature_groups", "keep", "candidates", "cost", "target_type", "unlabeled")
+
 
 def run(options: argparse.Namespace) -> None:
     """Read, compare, print, and write the report."""
@@ -36,6 +40,7 @@ def run(options: argparse.Namespace) -> None:
     chosen = result_format(options)
     check_options_of_results(options, chosen)
     output, report = named_files(options)
+    asked = _asked(options)
     with shown_warnings(quiet=options.quiet, debug=options.debug) as warned:
         case = read_case(options)
         for line in case.lines:
@@ -49,10 +54,10 @@ def run(options: argparse.Namespace) -> None:
                 feature_names=case.table.names,
                 progress=False if options.quiet else None,
                 **_features(case),
-                **_asked(options),
+                **asked,
             )
     if report is not None:
-        write(report, _page(found, case, options, warned), force=options.force)
+        write(report, _page(found, case, options, asked, warned), force=options.force)
     text = _result(found, case, options, chosen, warned)
     put(text, output, chosen, force=options.force)
     for path, what in ((output, "comparison"), (report, "report")):
@@ -98,6 +103,7 @@ def _asked(options: argparse.Namespace) -> dict[str, Any]:
         "random_state": options.seed or None,
         "n_jobs": options.jobs,
         **grouping(options),
+        **choosing(options),
         **_of_target(options),
     }
     return {
@@ -118,7 +124,13 @@ def _of_target(options: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, (value, usual) in asked.items() if value != usual}
 
 
-def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: list[str]) -> str:
+def _page(
+    found: Comparison,
+    case: Case,
+    options: argparse.Namespace,
+    asked: dict[str, Any],
+    warned: list[str],
+) -> str:
     """Return the report on the default ranking, with the comparison."""
     with shown_warnings(quiet=True, debug=False):  # They have been shown already.
         ranking = ranked(
@@ -127,8 +139,7 @@ def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: li
             {
                 "n_features_to_select": "auto",
                 "random_state": options.seed,
-                **grouping(options),
-                **_of_target(options),
+                **{name: asked[name] for name in SHARED if name in asked},
             },
         )
     facts = ranking.report_facts(
@@ -136,7 +147,7 @@ def _page(found: Comparison, case: Case, options: argparse.Namespace, warned: li
         target=case.target,
         table=case.table_facts(options.table if options.full_paths else None),
         comparison=found.page_facts(),
-        repeat=reproduction_code(options, case, _asked(options), "compare"),
+        repeat=reproduction_code(options, case, asked, "compare"),
     )
     facts["done"]["warnings"] = warned
     return page(facts)

@@ -131,11 +131,7 @@ def rank_settings(options: argparse.Namespace) -> dict[str, Any]:
         )
     settings = {
         **grouping(options),
-        "keep": options.keep_feature or None,
-        "candidates": options.candidates,
-        "cost": None
-        if options.costs is None
-        else read_costs_file(options.costs, max_bytes=options.max_bytes),
+        **choosing(options),
         "n_features_to_select": options.fraction
         or options.top
         or (None if options.method in ITERATED else "auto"),
@@ -182,6 +178,17 @@ def grouping(options: argparse.Namespace) -> dict[str, Any]:
         groups = read_groups_file(options.feature_groups, max_bytes=options.max_bytes)
         return {"feature_groups": groups}
     return {"feature_groups": options.group_by_prefix}
+
+
+def choosing(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the features to keep, the candidates and the costs as arguments."""
+    return {
+        "keep": options.keep_feature or None,
+        "candidates": options.candidates,
+        "cost": None
+        if options.costs is None
+        else read_costs_file(options.costs, max_bytes=options.max_bytes),
+    }
 
 
 def _parameters(texts: list[str]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from graphsieve.table.arrow_columns import (
     has_rounded_values,
     is_long,
     is_rounded_decimal,
+    may_be_category,
     numbers,
     why_no_numbers,
 )
@@ -50,6 +51,7 @@ LARGEST_EXACT_INTEGER = 2**53
 NAMES_SHOWN = 5
 NUMERIC = "every feature must be numeric: convert it by astype(float), encode or drop it"
 WORTH_THREADS = 2**22  # values from which on several threads are faster than one
+_POLARS_LEVELS = ("String", "Binary", "Object", "Categorical", "Enum")
 _NOT_TABLES = (str, bytes, bytearray, dict, set, frozenset, Iterator)
 
 
@@ -117,6 +119,22 @@ def _categories(
     return found
 
 
+def may_have_levels(X: Any, categorical: Categorical) -> bool:
+    """Whether some columns of a table in memory may be categories, judging by their types."""
+    if categorical is None or sp.issparse(X):
+        return False
+    if not isinstance(categorical, str):
+        return True
+    if _is_frame(X, "pandas"):
+        return any(dtype.kind not in "biufcMm" for dtype in X.dtypes)
+    if _is_frame(X, "polars"):
+        return any(str(dtype).partition("(")[0] in _POLARS_LEVELS for dtype in X.dtypes)
+    if is_arrow_table(X):
+        return any(may_be_category(kind, _pyarrow()) for kind in X.schema.types)
+    array = _objects(X, asked=False)
+    return array is not None and any(isinstance(value, str | bytes) for value in array.flat)
+
+
 def _pandas_category(X: Any, position: int, where: str, asked: bool) -> Category | None:
     """Return a column as a category, or None if it holds numbers and is not `asked` for."""
     column = X.iloc[:, position]
@@ -135,7 +153,7 @@ def _polars_category(X: Any, position: int, where: str, asked: bool) -> Category
     if kind in ("Enum", "Categorical"):
         codes = column.to_physical().cast(int).fill_null(-1).to_numpy()
         return category_of_codes(codes, kind == "Enum", _level_names(column, kind))
-    if not asked and kind not in ("String", "Binary", "Object"):
+    if not asked and kind not in _POLARS_LEVELS:
         return None
     return category_of(column.to_list(), where, asked=asked)
 
@@ -241,6 +259,8 @@ def stacked(X: Any, Y: Any) -> Any:
         raise InputError("the training and test rows have different columns; pass the same.")
     if _is_frame(X, "polars"):
         return X.vstack(Y)
+    if is_arrow_table(X):
+        return _pyarrow().concat_tables([X, Y])
     if names is None:
         one, other = np.asarray(X, dtype=object), np.asarray(Y, dtype=object)
         if one.shape[1:] != other.shape[1:]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -21,22 +22,26 @@ from graphsieve._base.parameters import count, either, is_collection
 from graphsieve._base.randomness import generator, seed_number
 from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import ignoring_underflow
-from graphsieve.assess.comparison.candidates import (
-    Size,
-    default_sizes,
-    named_methods,
-    part_for,
-    usual_methods,
+from graphsieve.assess.comparison.candidates import Size, named_methods, part_for, usual_methods
+from graphsieve.assess.comparison.choices import (
+    chosen_sizes,
+    free_features,
+    notes_on_choice,
+    overlap_by_chance,
+    ranks_with_choice,
+    refuse_unused,
+    sieve_choosing,
 )
 from graphsieve.assess.comparison.results import Comparison
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.gathering import gathered, noted
-from graphsieve.assess.evaluation.prefixes import checked_sizes, known_rows
+from graphsieve.assess.evaluation.prefixes import known_rows
 from graphsieve.assess.evaluation.results import Evaluation
-from graphsieve.assess.evaluation.selection import sieve_called
+from graphsieve.assess.evaluation.selection import BASELINES, Baseline
 from graphsieve.report.wording import joined
+from graphsieve.search.diverse import NO_CHOICE, Choice
 from graphsieve.select.graph_sieve import GraphSieve
-from graphsieve.select.preparation import with_copies
+from graphsieve.select.preparation import read_choice, with_copies
 from graphsieve.select.ranking import names_of
 from graphsieve.select.sieve import Sieve
 from graphsieve.supervision.value import Supervision, TargetType, with_groups
@@ -67,6 +72,9 @@ def compare(
     unlabeled: int | None = -1,
     categorical: Any = "auto",
     feature_groups: Any = None,
+    keep: Any = None,
+    candidates: Any = None,
+    cost: Any = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
@@ -97,7 +105,8 @@ def compare(
     feature_names : sequence of str, optional
         Names of the columns, if X is not a data frame.
     sizes : sequence of int, optional
-        Numbers of columns. None means 1, 2, 3, 5, 10, 20, 50 and 100, up to the number of columns.
+        Numbers of columns. None means 1, 2, 3, 5, 10, 20, 50 and 100, up to the number of columns,
+        in addition to those to keep.
     learners, repeats
         As in `evaluate`.
     folds : int or pairs of training and test rows, optional
@@ -106,6 +115,13 @@ def compare(
         As in `GraphSieve`.
     categorical, feature_groups, random_state, n_jobs, progress
         As in `evaluate`.
+    keep, candidates
+        As in `GraphSieve`. Random columns are drawn after those to keep, and the baseline of all
+        columns consists of those that may be selected. The iterative, hybrid and floating searches
+        are refused.
+    cost
+        As in `GraphSieve`, for the methods ``"auto"`` and ``"diverse"``. The others rank columns
+        one by one.
     max_rows : int or None
         Largest number of rows for the curves. Rows are drawn at random, with preference for rows
         with supervision. None means all rows. Rankings always use the whole table.
@@ -129,11 +145,8 @@ def compare(
     )
     n_samples, n_features = table.n_samples, table.n_features
     names = names_of(None, table.feature_names, n_features)
-    numbers = (
-        default_sizes(n_features)
-        if sizes is None
-        else checked_sizes(sizes, n_features, distinct=True)
-    )
+    choice = read_choice(table, {"keep": keep, "candidates": candidates, "cost": cost}, n_features)
+    numbers = chosen_sizes(sizes, choice, n_features)
     known, judge = _knowledge(
         y, with_groups(supervision, groups, X), n_samples, target_type, unlabeled
     )
@@ -153,6 +166,7 @@ def compare(
         notes += left_out
     else:
         chosen = named_methods(methods, known)
+        refuse_unused(chosen, choice)
     if groups is not None and plan.folds is None and not {"auto", "diverse"} & set(chosen):
         raise InputError(
             parameter("groups"),
@@ -163,11 +177,12 @@ def compare(
         table,
         known,
         max(numbers),
+        choice=choice,
         asked=methods is not None,
         n_jobs=n_jobs,
         progress=progress,
     )
-    notes += refused
+    notes += refused + notes_on_choice(tuple(ranked), choice, n_features)
     reported = _give_warnings(ranked)
     evaluation = None
     if plan.folds is not None and judge is not None:
@@ -177,6 +192,7 @@ def compare(
             table if len(rows) == n_samples else table.take(rows),
             None if _is_all(known, judge) else given,
             tested,
+            choice=choice,
             reported=reported,
             sizes=numbers,
             learners=learners,
@@ -197,8 +213,9 @@ def compare(
         sizes=tuple(numbers),
         orders=orders,
         ranks=ranks,
-        agreement=rank_agreement(ranks),
+        agreement=rank_agreement(ranks[:, free_features(choice, n_features)]),
         overlap=np.array([first_overlap(orders, size) for size in numbers]),
+        by_chance=tuple(overlap_by_chance(choice, n_features, size) for size in numbers),
         evaluation=evaluation,
         notes=tuple(notes),
     )
@@ -382,6 +399,7 @@ def _rank_all(
     known: Supervision,
     wanted: int,
     *,
+    choice: Choice,
     asked: bool,
     n_jobs: int | None,
     progress: bool | None,
@@ -390,10 +408,11 @@ def _rank_all(
 
     Returns the rankings, and notes on the methods that could not rank this table.
     """
-    units = [(name, table, known, wanted, not asked and name != "auto") for name in methods]
+    units = [(name, not asked and name != "auto") for name in methods]
+    rank_one = partial(_rank_one, table=table, known=known, wanted=wanted, choice=choice)
     title = f"ranking by {len(methods)} methods"
     outcomes: list[_Ranked | str] = in_parallel(
-        _rank_one, units, title=title, n_jobs=n_jobs, progress=progress
+        rank_one, units, title=title, n_jobs=n_jobs, progress=progress
     )
     ranked = {
         name: one for name, one in zip(methods, outcomes, strict=True) if isinstance(one, _Ranked)
@@ -407,21 +426,22 @@ def _rank_all(
 
 
 def _rank_one(
-    name: str, table: Table, known: Supervision, wanted: int, may_refuse: bool
+    name: str, may_refuse: bool, *, table: Table, known: Supervision, wanted: int, choice: Choice
 ) -> _Ranked | str:
     try:
         with one_thread(), gathered() as warned, noted(f"method {name!r}"):
-            sieve = _fitted(name, table, known, wanted)
+            sieve = _fitted(name, table, known, wanted, choice)
     except InputError as error:
         if not may_refuse:
             raise
         return str(error)
     order = np.argsort(sieve.ranking_, kind="stable").astype(np.int64)
-    return _Ranked(order, _tied_ranks(sieve), tuple(warned))
+    return _Ranked(order, ranks_with_choice(_tied_ranks(sieve), choice), tuple(warned))
 
 
-def _fitted(name: str, X: Any, known: Supervision, wanted: int) -> Any:
-    sieve = sieve_called(name, n_features_to_select=wanted, progress=False)
+def _fitted(name: str, X: Any, known: Supervision, wanted: int, choice: Choice) -> Any:
+    names = X.feature_names if isinstance(X, Table) else None
+    sieve = sieve_choosing(name, choice, names, n_features_to_select=wanted, progress=False)
     return sieve.fit(X, supervision=part_for(known, name))
 
 
@@ -441,9 +461,10 @@ class ByPart(Sieve):
 
     _uses_groups = True
 
-    def __init__(self, name: str = "auto", wanted: int = 1) -> None:
+    def __init__(self, name: str = "auto", wanted: int = 1, choice: Choice = NO_CHOICE) -> None:
         self.name = name
         self.wanted = wanted
+        self.choice = choice
 
     def fit(
         self, X: Any, y: Any = None, supervision: Supervision | None = None, groups: Any = None
@@ -451,22 +472,28 @@ class ByPart(Sieve):
         """Rank the features."""
         known = with_groups(supervision, groups, X)
         assert known is not None
-        self.ranking_ = _fitted(self.name, X, known, self.wanted).ranking_
+        self.ranking_ = _fitted(self.name, X, known, self.wanted, self.choice).ranking_
         return self
 
 
 class RandomSieve(Sieve):
-    """Sieve that ranks features at random. Different values of `draw` give different orders."""
+    """Sieve that ranks features at random, after those to keep and before those that are excluded.
 
-    def __init__(self, draw: int = 0, random_state: int | None = None) -> None:
+    Different values of `draw` give different orders.
+    """
+
+    def __init__(
+        self, draw: int = 0, choice: Choice = NO_CHOICE, random_state: int | None = None
+    ) -> None:
         self.draw = draw
+        self.choice = choice
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, supervision: Supervision | None = None) -> RandomSieve:
         """Rank the features at random."""
         n_features = X.n_features if isinstance(X, Table) else X.shape[1]
         order = generator([seed_number(self.random_state), self.draw]).permutation(n_features)
-        self.ranking_ = np.argsort(order) + 1
+        self.ranking_ = np.argsort(self.choice.ordered(order)) + 1
         return self
 
 
@@ -514,6 +541,7 @@ def _evaluated(
     known: Supervision | None,
     judge: Supervision,
     *,
+    choice: Choice,
     reported: set[str],
     sizes: list[int],
     **options: Any,
@@ -524,9 +552,13 @@ def _evaluated(
     `reported` contains the texts of warnings that have been issued for the whole table.
     """
     selectors: dict[str, Any] = {
-        name: name if known is None else ByPart(name, max(sizes)) for name in methods
+        name: sieve_choosing(name, choice, n_features_to_select=max(sizes))
+        if known is None
+        else ByPart(name, max(sizes), choice)
+        for name in methods
     }
-    further = {f"random {draw + 1}": RandomSieve(draw) for draw in range(1, RANDOM_ORDERS)}
+    further = {f"random {draw + 1}": RandomSieve(draw, choice) for draw in range(1, RANDOM_ORDERS)}
+    baselines: Any = [Baseline(name, choice) for name in BASELINES]
     with gathered() as warned:
         result = evaluate(
             selectors | further,
@@ -536,7 +568,7 @@ def _evaluated(
             supervision=known,
             groups=judge.groups if known is None else None,
             target_type="classes" if judge.targets is None else "continuous",
-            baselines=("random", "all"),
+            baselines=baselines,
             **options,
         )
     new = [one for one in warned if not any(text in _skeleton(one.message) for text in reported)]

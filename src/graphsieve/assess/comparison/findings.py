@@ -138,11 +138,9 @@ def _to_all(judged: Judged, best: str) -> str:
     The sentence gives the size at which the method is significantly better than all columns, or
     else the smallest size from which on it is not significantly worse.
     """
-    sizes = judged.evaluation.sizes
-    text = (
-        f"All {judged.evaluation.n_features} columns reach "
-        f"{judged.number(judged.mean('all'), unit=True)}"
-    )
+    sizes, n_in_all = judged.evaluation.sizes, judged.evaluation.n_in_all
+    which = "" if n_in_all == judged.evaluation.n_features else " that may be selected"
+    text = f"All {n_in_all} columns{which} reach {judged.number(judged.mean('all'), unit=True)}"
     ahead = max(range(len(sizes)), key=lambda place: judged.gain(best, "all", place)[0])
     if judged.is_better(best, "all", ahead):
         return (

@@ -45,10 +45,13 @@ class Comparison:
     ranks : array of int of shape (n_methods, n_features)
         Ranks, where 1 is the best. Ties share the best rank.
     agreement : array of float of shape (n_methods, n_methods)
-        Kendall's tau-b between the ranks. It is NaN if a method ties all columns.
+        Kendall's tau-b between the ranks. It is NaN if a method ties all columns. Columns that are
+        kept or excluded do not count.
     overlap : array of float of shape (n_sizes, n_methods, n_methods)
-        Share of the first columns that two methods have in common, for every size. Two random
-        orders have size / n_features of them in common on average.
+        Share of the first columns that two methods have in common, for every size.
+    by_chance : tuple of float
+        Share of the first columns that two random orders have in common on average, for every size.
+        Without columns to keep and candidates, it is size / n_features.
     evaluation : Evaluation or None
         Cross-validated performance, with the baselines ``"random"`` (mean over five random orders
         in every fold) and ``"all"``. None if there is nothing to predict.
@@ -65,6 +68,7 @@ class Comparison:
     ranks: Integers
     agreement: Floats
     overlap: Floats
+    by_chance: tuple[float, ...]
     evaluation: Evaluation | None
     notes: tuple[str, ...]
 
@@ -77,9 +81,11 @@ class Comparison:
     def n_first(self) -> int:
         """Number of first columns for which the overlap is shown.
 
-        It is the largest size up to ten and up to half of all columns, or else the smallest size.
+        It is the largest size up to ten at which random orders overlap by at most half, or else the
+        smallest size.
         """
-        few = [size for size in self.sizes if size <= min(FIRST, self.n_features / 2)]
+        shares = zip(self.sizes, self.by_chance, strict=True)
+        few = [size for size, share in shares if size <= FIRST and share <= 0.5]
         return few[-1] if few else self.sizes[0]
 
     def best(self, method: str, n: int) -> list[str]:
@@ -127,7 +133,7 @@ class Comparison:
 
     @property
     def _by_chance(self) -> str:
-        return f"{100 * self.n_first / self.n_features:.2g} %"
+        return f"{100 * self.by_chance[self.sizes.index(self.n_first)]:.2g} %"
 
     def __str__(self) -> str:
         lines = [
@@ -218,8 +224,10 @@ class Comparison:
             ],
             "agreement": [[_finite(value) for value in row] for row in self.agreement],
             "overlap": [
-                {"n_features": size, "by_chance": size / self.n_features, "values": shares.tolist()}
-                for size, shares in zip(self.sizes, self.overlap, strict=True)
+                {"n_features": size, "by_chance": by_chance, "values": shares.tolist()}
+                for size, by_chance, shares in zip(
+                    self.sizes, self.by_chance, self.overlap, strict=True
+                )
             ],
             "evaluation": self._evaluation_facts(),
             "notes": list(self.notes),

@@ -30,6 +30,7 @@ from graphsieve.assess.evaluation.hiding import known_count, shown_rows
 from graphsieve.assess.evaluation.learners import check_learner, learner_name
 from graphsieve.assess.evaluation.prefixes import (
     checked_sizes,
+    codes_or_targets,
     known_part,
     known_rows,
     prefix_score,
@@ -43,7 +44,6 @@ from graphsieve.select.preparation import with_copies
 from graphsieve.supervision.value import Supervision, TargetType, with_groups
 from graphsieve.table.columns import MemoryTable
 from graphsieve.table.features import Features
-from graphsieve.table.scaling import standardized_target
 
 
 @ignoring_underflow
@@ -399,9 +399,7 @@ def read_y(y: Any, n_samples: int, target_type: TargetType, unlabeled: int | Non
             f" has {n_samples} samples, but y has {len(described)} values; they must be the "
             "same samples.",
         )
-    values: NDArray[Any] = described.codes if described.targets is None else described.targets
-    if described.n_targets > 1:  # Errors are averaged over the targets, so they need a common unit.
-        values = standardized_target(values) * np.sqrt(described.n_targets)
+    values = codes_or_targets(described)
     different = len(np.unique(values[known_rows(values)]))
     if different < 2:
         what = "different classes" if described.targets is None else "different target values"

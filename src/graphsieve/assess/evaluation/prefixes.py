@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +18,14 @@ from graphsieve._base.parameters import is_collection, must_be, one_line, quoted
 from graphsieve._base.threads import one_thread
 from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.assess.evaluation.learners import check_learner, predictions
-from graphsieve.supervision.parsing import all_known, one_dimensional
+from graphsieve.supervision.parsing import all_known, one_dimensional, several_columns
 from graphsieve.supervision.value import Supervision, TargetType
-from graphsieve.table.any_table import table_in_memory
+from graphsieve.table.any_table import may_be_stored, table_in_memory
 from graphsieve.table.columns import Table
-from graphsieve.table.containers import refuse_other_index, stacked
+from graphsieve.table.containers import may_have_levels, refuse_other_index, stacked
 from graphsieve.table.features import Features
+from graphsieve.table.scaling import standardized_target
+from graphsieve.table.stored.recognition import stored_in
 
 # Smallest magnitude of a column. The largest is 1 / SMALLEST. Squares stay within float64.
 SMALLEST = 1e-150
@@ -52,8 +54,8 @@ def score_prefixes(
         Feature positions, best first. There must be at least as many as the largest size.
     X_train, X_test : array, sparse matrix or data frame
         Features of the training and test rows.
-    y_train, y_test : array
-        Labels or targets. Unlabelled rows are left out.
+    y_train, y_test : array of shape (n_samples,) or (n_samples, n_targets)
+        Labels or targets. Unlabelled rows are left out, as are rows with an unknown target.
     sizes : sequence of int
         Numbers of features to use.
     learner : str or estimator
@@ -66,7 +68,9 @@ def score_prefixes(
     Returns
     -------
     array of shape (len(sizes),)
-        Accuracy from 0 to 1 for classes, root mean squared error for targets.
+        Accuracy from 0 to 1 for classes, root mean squared error for targets. The error of several
+        targets is the root mean square over them, in units of their standard deviations over all
+        training and test rows.
 
     Examples
     --------
@@ -77,7 +81,7 @@ def score_prefixes(
     reading = {"categorical": categorical, "feature_groups": feature_groups}
     train, test, features = _read_both(X_train, y_train, X_test, y_test, reading)
     n_features = train.shape[1] if features is None else len(features)
-    values_train, values_test = one_dimensional(y_train), one_dimensional(y_test)
+    values_train, values_test = _labels_or_targets(y_train), _labels_or_targets(y_test)
     for name, X, values in (("X_train", train, values_train), ("X_test", test, values_test)):
         if X.shape[0] != len(values):
             raise InputError(
@@ -88,7 +92,7 @@ def score_prefixes(
         _joined(values_train, values_test), target_type=target_type, unlabeled=unlabeled
     )
     classes = known.targets is None
-    y: NDArray[Any] = known.codes if known.targets is None else known.targets
+    y = codes_or_targets(known)
     check_learner(learner, classes=classes)
     numbers = checked_sizes(sizes, n_features)
     positions = checked_order(order, n_features, max(numbers))
@@ -251,15 +255,29 @@ def _read_both(
 ) -> tuple[Any, Any, Features | None]:
     """Return the training rows, the test rows, and the columns of each feature.
 
-    If there are categories, all rows are read together, because levels may occur in one part only.
+    If there may be categories, all rows are read together, because levels may occur in one part
+    only. Text that looks like numbers in one part may be a category, too.
     """
-    train = read_moderate(X_train, y_train, **reading)
-    if train.features is None or not train.features.categorical.any():
+    if not any(may_have_levels(X, reading["categorical"]) for X in (X_train, X_test)):
+        train = read_moderate(X_train, y_train, **reading)
+        if train.features is not None and train.features.categorical.any():
+            _refuse_stored(X_train)
         test = _read_test(X_test, y_test, train.n_columns, reading)
         return train.matrix, test, train.features
-    refuse_other_index(X_test, y_test)
+    for X, y in ((X_train, y_train), (X_test, y_test)):
+        refuse_other_index(X, y)
+        if not isinstance(X, np.ndarray) and may_be_stored(X) and stored_in(X) is not None:
+            _refuse_stored(X)
     both = read_moderate(stacked(X_train, X_test), **reading)
-    return both.matrix[: train.n_samples], both.matrix[train.n_samples :], both.features
+    n_train = np.shape(X_train)[0]
+    return both.matrix[:n_train], both.matrix[n_train:], both.features
+
+
+def _refuse_stored(X: Any) -> NoReturn:
+    raise InputTypeError(
+        "the training and test rows must be data frames or arrays if there are categories, got a "
+        f"{type(X).__name__}; read both into memory."
+    )
 
 
 def _read_test(X: Any, y: Any, n_columns: int, reading: dict[str, Any]) -> Any:
@@ -276,8 +294,31 @@ def _read_test(X: Any, y: Any, n_columns: int, reading: dict[str, Any]) -> Any:
     return test
 
 
+def codes_or_targets(known: Supervision) -> NDArray[Any]:
+    """Return class codes (−1 where unlabelled) or targets (NaN where unlabelled).
+
+    Several targets are divided by their standard deviations. Errors are averaged over the targets,
+    so they need a common unit.
+    """
+    if known.targets is None:
+        return known.codes
+    if known.n_targets == 1:
+        return known.targets
+    return np.asarray(standardized_target(known.targets) * np.sqrt(known.n_targets))
+
+
+def _labels_or_targets(y: Any) -> NDArray[Any]:
+    several = several_columns(y)
+    return one_dimensional(y) if several is None else several
+
+
 def _joined(one: NDArray[Any], other: NDArray[Any]) -> NDArray[Any]:
     """Concatenate two arrays without converting numbers to text."""
+    n_one, n_other = (1 if values.ndim == 1 else values.shape[1] for values in (one, other))
+    if n_one != n_other:
+        raise InputError(
+            f"y_train has {n_one} columns, but y_test has {n_other}; pass the same targets."
+        )
     if one.dtype.kind in "USO" or other.dtype.kind in "USO":
         return np.concatenate([one.astype(object), other.astype(object)])
     return np.concatenate([one, other])

@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -198,6 +199,12 @@ class Evaluation:
     measurements: tuple[Measurement, ...]
     selections: tuple[Selection, ...]
 
+    @cached_property
+    def n_in_all(self) -> int:
+        """Number of features of the baseline ``"all"``. In `compare`, they are its candidates."""
+        of_all = (one.n_features for one in self.measurements if one.selector == "all")
+        return next(of_all, self.n_features)
+
     def records(self) -> Records:
         """Return every measurement as a plain dict.
 
@@ -233,7 +240,7 @@ class Evaluation:
             if (one.selector, one.learner, one.metric) == wanted:
                 found.setdefault(one.n_features, []).append(one.value)
         return np.array(
-            [found[self.n_features if selector == "all" else size] for size in self.sizes]
+            [found[self.n_in_all if selector == "all" else size] for size in self.sizes]
         )
 
     def summary(self, *, metric: str | None = None, over_sizes: bool = False) -> Records:
@@ -437,7 +444,7 @@ class Evaluation:
         self, selector: str, learner: str, metric: str, over_sizes: bool
     ) -> list[tuple[int | None, Floats]]:
         if selector == "all":
-            return [(self.n_features, self.values(selector, learner, metric=metric)[0])]
+            return [(self.n_in_all, self.values(selector, learner, metric=metric)[0])]
         found = self._sized(selector, learner, metric, over_sizes)
         return list(zip([None] if over_sizes else self.sizes, found, strict=True))
 

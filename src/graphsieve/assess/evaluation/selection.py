@@ -23,6 +23,7 @@ from graphsieve.assess.evaluation.gathering import gathered, noted
 from graphsieve.assess.evaluation.prefixes import checked_order, known_rows
 from graphsieve.scores.method import best_first
 from graphsieve.scores.score_registry import METHODS
+from graphsieve.search.diverse import NO_CHOICE, Choice
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.sieve import Sieve
 from graphsieve.select.sieves import SIEVES
@@ -44,9 +45,19 @@ class Selected:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Baseline selector: columns in random order, or all columns."""
+    """Baseline selector: features in random order, or all features.
+
+    Random features come after those to keep. All features are those that may be selected.
+    """
 
     name: str
+    choice: Choice = NO_CHOICE
+
+    def order(self, n_features: int, random_state: Sequence[int]) -> Integers:
+        """Return the order of the features."""
+        if self.name == "all":
+            return np.flatnonzero(self.choice.selectable(n_features))
+        return self.choice.ordered(generator(random_state).permutation(n_features))
 
 
 def named(things: Any, what: str, name_of: Callable[[Any], str]) -> dict[str, Any]:
@@ -76,15 +87,7 @@ def named_selectors(selectors: Any, baselines: Any) -> dict[str, Any]:
     found = named(selectors, "selectors", selector_name)
     for name, selector in found.items():
         _check_selector(name, selector)
-    wanted = [baselines] if isinstance(baselines, str) else baselines
-    if (
-        not isinstance(wanted, Sequence)
-        or any(name not in BASELINES for name in wanted)
-        or len(set(wanted)) < len(wanted)
-    ):
-        raise InputError(
-            must_be("baselines", f"some of {', '.join(map(repr, BASELINES))}, each once", baselines)
-        )
+    wanted = _named_baselines(baselines)
     for name in BASELINES:
         if name in found:
             raise InputError(
@@ -93,7 +96,20 @@ def named_selectors(selectors: Any, baselines: Any) -> dict[str, Any]:
             )
     if not found and not wanted:
         raise InputError("there is nothing to evaluate; pass at least one selector or baseline.")
-    return found | {name: Baseline(name) for name in wanted}
+    return found | wanted
+
+
+def _named_baselines(baselines: Any) -> dict[str, Baseline]:
+    """Return the baselines by name. `compare` passes them with its choice of features."""
+    listed = [baselines] if isinstance(baselines, str) else baselines
+    if isinstance(listed, Sequence):
+        made = [one if isinstance(one, Baseline) else Baseline(one) for one in listed]
+        found = {one.name: one for one in made if one.name in BASELINES}
+        if len(found) == len(listed):
+            return found
+    raise InputError(
+        must_be("baselines", f"some of {', '.join(map(repr, BASELINES))}, each once", baselines)
+    )
 
 
 def selector_name(selector: Any) -> str:
@@ -167,11 +183,7 @@ def _order(
 ) -> Integers:
     n_features, largest = X.shape[1] if features is None else len(features), max(sizes)
     if isinstance(selector, Baseline):
-        return (
-            generator([*random_state, 1]).permutation(n_features)
-            if selector.name == "random"
-            else np.arange(n_features)
-        )
+        return selector.order(n_features, [*random_state, 1])
     if isinstance(selector, str):
         model = sieve_called(selector, n_features_to_select=largest)
     elif hasattr(selector, "fit"):
