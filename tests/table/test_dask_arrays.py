@@ -371,7 +371,7 @@ def test_arrays_lost_with_all_workers_are_sent_again(client, tmp_path):
             )
         )
         killer.join()
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=300)
     assert found == [50_016, 50_016]
     assert not pids & set(client.run(os.getpid).values())
 
@@ -422,7 +422,7 @@ def test_a_worker_is_killed_during_a_run(client, tmp_path):
         found = scores.laplacian_score(array)
         end = time.time_ns()
         killer.join()
-        client.wait_for_workers(2, timeout=60)
+        client.wait_for_workers(2, timeout=300)
     victim, when = killed
     assert victim in pids
     assert when < end
@@ -462,7 +462,7 @@ def three_workers():
         SpecCluster(workers=workers, scheduler=scheduler, silence_logs=50) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
-        client.wait_for_workers(3, timeout=60)
+        client.wait_for_workers(3, timeout=300)
         yield client
 
 
