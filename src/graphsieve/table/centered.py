@@ -139,9 +139,10 @@ class ColumnSpace:
             return np.array(self._columns[:, positions])
         return self._dense(self._columns[:, positions], self._means[positions])
 
-    def _dense(self, columns: Any, means: Floats) -> Floats:
-        """Return sparse columns as a dense array, without their means."""
-        return np.asarray(columns.toarray() - np.outer(self._offset, means))
+    def _dense(self, values: Any, means: Floats, rows: slice = slice(None)) -> Floats:
+        """Return some rows and columns as a dense array, without the means of the columns."""
+        offset = means if self.root is None else np.outer(self.root[rows], means)
+        return np.asarray(values.toarray() - offset)
 
     def products(self, positions: Integers) -> Floats:
         """Return the inner products of some columns (rows of the result) with every column."""
@@ -180,7 +181,7 @@ class ColumnSpace:
                 rows,
                 by_rows[rows]
                 if self._means is None
-                else by_rows[rows].toarray() - np.outer(self._offset[rows], self._means),
+                else self._dense(by_rows[rows], self._means, rows),
             )
 
     def kernel(self, weights: Floats) -> Floats:
