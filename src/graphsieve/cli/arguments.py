@@ -339,7 +339,7 @@ def _add_table(command: Parser) -> None:
         action="extend",
         default=[],
         metavar="COL",
-        help="columns that are categories, also if they hold numbers",
+        help="columns to treat as categories, even if they hold numbers",
     )
     reading.add_argument(
         "--numeric",
@@ -460,7 +460,7 @@ def _add_knowledge(command: Parser, *, of_rows: bool = True) -> None:
             "--confidence-column",
             metavar="COL",
             help="column with the probability that the label in --target is correct; the other "
-            "classes share the rest",
+            "classes share the rest evenly",
         )
         known.add_argument(
             "--weight-column",

@@ -602,7 +602,7 @@ class Explaining:
         return np.where(self.usable[self.space.features.starts[:-1]], gains, 0.0)
 
     def merits(self, gains: Floats) -> Floats:
-        """Return the gains without what features of several columns explain by chance alone.
+        """Return the gains minus what features of several columns explain by chance alone.
 
         A random direction explains 1 part in n − 1 − (number of selected directions) of what is
         left. For the targets, n is the number of samples from which they were learnt. The share of
