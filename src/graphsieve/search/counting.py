@@ -574,8 +574,8 @@ def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
     """Return the squared error of each row if its values are predicted from its nearest rows.
 
     The prediction is the mean of the nearest rows. Distances use the ranks in the columns of
-    `mask`. Rows at the same distance as the last of the nearest rows share its weight, so the
-    prediction does not depend on the order of the rows.
+    `mask`. Rows at the same distance as the last of the nearest rows share its weight. The
+    prediction therefore does not depend on the order of the rows.
     """
     gram = _gram(table.take_features(np.flatnonzero(mask)))
     squares = np.diag(gram)

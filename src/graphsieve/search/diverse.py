@@ -566,7 +566,7 @@ class Explaining:
         """Return the inner products between all residual columns, and those with the targets.
 
         They are summed over groups of rows. Groups of columns would have to be paired with each
-        other, and a table with many rows has many groups, so each residual would be computed many
+        other. A table with many rows has many such groups, so each residual would be computed many
         times. This needs an array of columns × columns, and there are few columns here.
         """
         products = np.zeros((self.space.n_columns, self.space.n_columns))

@@ -381,8 +381,8 @@ def _sparse_ranks(matrix: Any) -> Any:
 def standardized_target(target: Floats) -> Floats:
     """Return a target with standard deviation 1 over its known values.
 
-    Several targets are also divided by the square root of their number, so that the squared
-    distance between two samples is the mean over the targets.
+    Several targets are also divided by the square root of their number. The squared distance
+    between two samples is then the mean over the targets.
 
     The target is divided but not shifted. Only differences between targets matter, and a shift
     would round values by different amounts, so that equal differences could become different. A
