@@ -37,7 +37,7 @@ def fits_text(found: list[dict[str, Any]]) -> list[str]:
     ]
     lines = wrapped(
         "Resident memory in MiB after a number of fits in one process. Every fit has new data of "
-        f"about 80 × 40. The growth is that after the first {marks[0]} fits:"
+        f"about 80 × 40. The growth is measured from fit {marks[0]}:"
     )
     return [*lines, "", *table(["", *(f"{mark:,} fits" for mark in marks), "growth"], rows)]
 
@@ -45,8 +45,8 @@ def fits_text(found: list[dict[str, Any]]) -> list[str]:
 def commands_text(found: dict[str, Any]) -> list[str]:
     number = found["number"]
     return wrapped(
-        f"{number} commands `graphsieve rank` at once take {seconds(found['seconds'])}, and "
-        f"{seconds(found['seconds alone'])} one after another "
+        f"{number} simultaneous `graphsieve rank` commands take {seconds(found['seconds'])}, and "
+        f"{seconds(found['seconds alone'])} if they run one after another "
         f"({times(found['seconds'] / found['seconds alone'])}). {found['succeeded']} of {number} "
         f"succeed, and {found['equal']} of {found['outputs']} outputs are equal. If all {number} "
         f"write the same file, {found['same succeeded']} succeeds and {found['same refused']} are "

@@ -123,7 +123,7 @@ def test_given_folds_that_divide_a_group():
         evaluate("fisher", X, y, sizes=[2], folds=halves, groups=np.tile(np.arange(10), 2))
     X[10:] = X[:10]
     with (
-        pytest.warns(GraphSieveWarning, match="are copies, so the result is too good"),
+        pytest.warns(GraphSieveWarning, match="are copies, so the result is too optimistic"),
         COPIES,
     ):
         evaluate("fisher", X, y, sizes=[2], folds=halves, learners="1nn")

@@ -1118,7 +1118,7 @@ def test_row_250_probabilities_that_are_missing_in_part_of_a_row(refused):
     ("cell", "words"),
     [
         ("1.5", ("column 'sure'", "1.5", "line 6", "from 1/2")),
-        ("", ("column 'sure'", "nothing", "line 6", "has a label")),
+        ("", ("column 'sure'", "no value", "line 6", "has a label")),
         ("high", ("column 'sure'", "'high'", "line 6", "a probability")),
     ],
 )
@@ -2022,7 +2022,7 @@ def test_row_200_no_paths_in_results(run, folder):
 @case(270)
 def test_row_270_weights(refused, run, folder):
     for weight, message in (
-        ("", "column 'w' holds nothing in line 3; give every row a weight of 0 or more."),
+        ("", "column 'w' holds no value in line 3; give every row a weight of 0 or more."),
         (
             "-1",
             "column 'w' holds a negative number in line 3; give every row a weight of 0 or more.",
@@ -2036,7 +2036,9 @@ def test_row_270_weights(refused, run, folder):
         assert message in answer.err
     put("t.csv", with_column("y", ["a", "b"] * 15, w=["0"] * 30))
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "w")
-    assert "--weight-column is zero for every row; give some weight." in answer.err
+    assert (
+        "--weight-column is zero for every row; give at least one a positive weight." in answer.err
+    )
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "y")
     assert "column 'y' is named as the target and in another option" in answer.err
 

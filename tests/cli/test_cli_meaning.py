@@ -548,7 +548,7 @@ def test_rows_of_a_subject_count_once(run):
     put("t.csv", {**columns, "who": ["", *columns["who"][1:]]})
     code, _, err = run("rank", *common)
     assert code == 3
-    assert "column 'who' holds nothing in" in err
+    assert "column 'who' holds no value in" in err
     code, _, err = run("rank", "t.csv", "--target", "kind", "--subject-column", "kind")
     assert code == 2
     assert "column 'kind' is named as the target and in another option" in err

@@ -1420,7 +1420,7 @@ def test_a_target_that_fails_shows_its_own_error():
 
 
 class OnGraphicsCard:
-    """Fails as a tensor of PyTorch on a graphics card does."""
+    """Fails as a tensor of PyTorch on a GPU does."""
 
     shape, ndim = (24, 4), 2
 
@@ -2553,7 +2553,9 @@ def test_a_feature_that_is_the_target():
 def test_a_target_with_another_index():
     names = [f"s{i}" for i in range(N)]
     y = pd.Series(np.arange(N) % 2, index=names)
-    with pytest.raises(InputError, match=r"y has another index than X .* pass y.loc\[X.index\]"):
+    with pytest.raises(
+        InputError, match=r"y has a different index from X .* pass y.loc\[X.index\]"
+    ):
         rank(pd.DataFrame(X, index=names), y[::-1])
 
 

@@ -223,8 +223,8 @@ def test_weights():
         (np.r_[-1.0, np.ones(N - 1)], "got -1 at position 0"),
         (np.r_[1.0, np.nan, np.ones(N - 2)], "got nan at position 1"),
         (np.r_[np.ones(N - 1), np.inf], "got inf at position 23"),
-        (np.zeros(N), "is zero for every sample; give some weight"),
-        (pd.Series(np.ones(N), index=range(N - 1, -1, -1)), "has another index than X"),
+        (np.zeros(N), "is zero for every sample; give at least one a positive weight"),
+        (pd.Series(np.ones(N), index=range(N - 1, -1, -1)), "has a different index from X"),
     ):
         for door in (GraphSieve().fit, rank):
             with about(weights), pytest.raises(InputError) as caught:

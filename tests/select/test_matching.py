@@ -63,9 +63,7 @@ def test_every_score_of_y_is_a_door():
 
 @pytest.mark.parametrize("door", DOORS)
 def test_a_y_with_another_index_is_refused(door):
-    words = (
-        r"y has another index than X \(row 0 is 's0' in X and 's23' in y\); pass y.loc\[X.index\]"
-    )
+    words = r"y has a different index from X \(row 0 is 's0' in X and 's23' in y\); pass y.loc\[X.index\]"
     with pytest.raises(InputError, match=words):
         DOORS[door](X, Y[::-1])
 
@@ -75,7 +73,7 @@ def test_class_probabilities_with_another_index_are_refused():
         {"u": np.resize([0.2, 0.9], N), "v": np.resize([0.8, 0.1], N)}, index=X.index
     )
     scores.weighted_laplacian_score(X, proba)
-    with pytest.raises(InputError, match="label_proba has another index than X"):
+    with pytest.raises(InputError, match="label_proba has a different index from X"):
         scores.weighted_laplacian_score(X, proba[::-1])
 
 
@@ -84,7 +82,7 @@ def fits(X, y):
     try:
         return scores.fisher_score(X, y)
     except InputError as error:
-        if "has another index than X" not in str(error):
+        if "has a different index from X" not in str(error):
             raise
         return None
 
@@ -166,7 +164,9 @@ GROUPS = pd.Series(np.arange(N) // 2, index=X.index)
 )
 def test_groups_with_another_index_are_refused(act):
     act(GROUPS)
-    with pytest.raises(InputError, match=r"groups has another index .* pass groups.loc\[X.index\]"):
+    with pytest.raises(
+        InputError, match=r"groups has a different index .* pass groups.loc\[X.index\]"
+    ):
         act(GROUPS[::-1])
 
 

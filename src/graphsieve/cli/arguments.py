@@ -339,7 +339,7 @@ def _add_table(command: Parser) -> None:
         action="extend",
         default=[],
         metavar="COL",
-        help="columns that are categories, also if they hold numbers",
+        help="columns to treat as categories, even if they hold numbers",
     )
     reading.add_argument(
         "--numeric",
@@ -369,7 +369,8 @@ def _add_table(command: Parser) -> None:
         dest="missing",
         action="store_const",
         const="fill",
-        help="replace missing values by the median of their column",
+        help="replace missing values by the median of their column, or by the most frequent level "
+        "of a category",
     )
     reading.add_argument(
         "--sep",
@@ -460,7 +461,7 @@ def _add_knowledge(command: Parser, *, of_rows: bool = True) -> None:
             "--confidence-column",
             metavar="COL",
             help="column with the probability that the label in --target is correct; the other "
-            "classes share the rest",
+            "classes share the rest evenly",
         )
         known.add_argument(
             "--weight-column",
@@ -498,19 +499,19 @@ def _add_choice(command: Parser) -> None:
         action="extend",
         default=[],
         metavar="COL",
-        help="columns or groups that are selected first",
+        help="columns or groups to select first, in this order",
     )
     choice.add_argument(
         "--candidates",
         nargs="+",
         action="extend",
         metavar="COL",
-        help="columns or groups that may be selected (default: all)",
+        help="columns or groups that may be selected besides those to keep (default: all)",
     )
     choice.add_argument(
         "--costs",
         metavar="FILE",
-        help="costs of columns or groups, as lines column,cost or as JSON; others cost 1",
+        help="costs of columns or groups (default: 1), as lines column,cost or as JSON",
     )
 
 

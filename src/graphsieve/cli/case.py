@@ -150,9 +150,8 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
         lines.append(f"subjects in {quoted(options.subject_column)}: {n_subjects}")
     weights = _weights(options, table)
     if weights is not None:
-        n_positive = counted(int((weights > 0).sum()), "row")
-        name = quoted(options.weight_column)
-        lines.append(f"weights in {name}: {n_positive} of {len(weights):,} with weight above 0")
+        share = f"{int((weights > 0).sum()):,} of {len(weights):,} rows"
+        lines.append(f"weights in {quoted(options.weight_column)}: above 0 for {share}")
     lines += [f"excluded: {_left_out(table)}"] if table.left_out else []
     # The probabilities contain the labels. As labels they would count as certain.
     y = None if options.confidence_column is not None else y
@@ -263,7 +262,7 @@ def _confident(
     unknown = np.flatnonzero(known.labeled & np.isnan(values))
     if len(unknown):
         raise InputError(
-            f"column {quoted(name)} holds nothing in {table.row_label(int(unknown[0]))}, which has "
+            f"column {quoted(name)} holds no value in {table.row_label(int(unknown[0]))}, which has "
             "a label; give the probability that this label is correct."
         )
     rows = [table.row_label(row) for row in range(len(y))]
@@ -277,7 +276,7 @@ def _weights(options: argparse.Namespace, table: TableFile) -> Floats | None:
     if name is None:
         return None
     weights = _numbers(table, name, "a weight")
-    for bad, what in ((np.isnan(weights), "nothing"), (weights < 0, "a negative number")):
+    for bad, what in ((np.isnan(weights), "no value"), (weights < 0, "a negative number")):
         if bad.any():
             row = table.row_label(int(np.flatnonzero(bad)[0]))
             raise InputError(
@@ -294,7 +293,7 @@ def _subjects(options: argparse.Namespace, table: TableFile) -> NDArray[np.objec
     for row, subject in enumerate(subjects):
         if subject is None:
             raise InputError(
-                f"column {quoted(options.subject_column)} holds nothing in {table.row_label(row)}; "
+                f"column {quoted(options.subject_column)} holds no value in {table.row_label(row)}; "
                 "give every row a subject."
             )
     return subjects

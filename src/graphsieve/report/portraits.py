@@ -86,9 +86,9 @@ def portray(
         - ``features``: name, ``low`` and ``high`` (the range shown), ``clipped`` (whether values
           beyond it are drawn at its ends), ``histogram``, ``scatter`` against the target, and
           ``along_graph``, the values against the means of the five nearest samples. Dots are given
-          as shares of the range shown. A group of columns is drawn as its first principal
-          component. A category has only ``levels``, with the number of rows of each group and the
-          quartiles of the target;
+          as shares of the range shown. A feature group is drawn as its first principal component. A
+          category has only ``levels``, with the number of rows of each group and the quartiles of
+          the target;
         - ``correlations`` between the features: Cramér's V of two categories, and the correlation
           ratio of a category and a number.
 
@@ -104,7 +104,7 @@ def portray(
     columns = np.asarray(order, dtype=np.int64)[:FEATURES]
     rows = _rows_to_look_at(known, chance)
     values = [_values(table, rows, int(feature)) for feature in columns]
-    # A group of columns is drawn as its first principal component.
+    # A feature group is drawn as its first principal component.
     axes = [_axis(some[:, 0] if some.shape[1] == 1 else _principal(some)) for some in values]
     levels = [_levels(table, int(j), some) for j, some in zip(columns, values, strict=True)]
     names = [f"x{j}" if table.feature_names is None else table.feature_names[j] for j in columns]
@@ -212,7 +212,7 @@ class _Levels(NamedTuple):
 
 
 def _levels(table: Table, feature: int, values: Floats) -> _Levels | None:
-    """Return the levels of a category, most of the rare ones as one. None for other features."""
+    """Return the levels of a category, with the rarest ones combined. None for other features."""
     features = table.features
     if features is None or (not features.categorical[feature] and not _named(features, feature)):
         return None

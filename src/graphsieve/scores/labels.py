@@ -251,8 +251,8 @@ def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
 def _column_weights(table: Table) -> Floats:
     """Return the weight of each column, so that a feature differs by 1 at most.
 
-    The indicators of a category differ in two columns, or in none. A group of columns has the mean
-    of the differences of those that vary.
+    The indicators of a category differ in two columns, or in none. For a feature group, the
+    differences of the columns that vary are averaged.
     """
     features = table.features
     if features is None:

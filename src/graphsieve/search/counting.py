@@ -574,8 +574,8 @@ def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
     """Return the squared error of each row if its values are predicted from its nearest rows.
 
     The prediction is the mean of the nearest rows. Distances use the ranks in the columns of
-    `mask`. Rows that are equally far away as the last of the nearest ones share its weight, so the
-    prediction does not depend on the order of the rows.
+    `mask`. Rows at the same distance as the last of the nearest rows share its weight. The
+    prediction therefore does not depend on the order of the rows.
     """
     gram = _gram(table.take_features(np.flatnonzero(mask)))
     squares = np.diag(gram)
@@ -600,7 +600,7 @@ def _structured(table: Table, known: Supervision, why: str) -> RelevantColumns:
     """Find the columns that are associated with the other columns.
 
     The statistic of a column is the sum of its squared rank correlations with all other columns. It
-    is compared with the same sum for a shuffled column. Of the supervision only the groups are
+    is compared with the same sum for a shuffled column. Only the groups of the supervision are
     used. `why` is the first sentence of the reason.
     """
     different = known.groups_only().units().representatives
@@ -841,8 +841,8 @@ def _discoveries(p_values: Floats) -> Booleans:
 class _Walk:
     """The variance of the weighted columns that the first columns of an order explain.
 
-    It is computed for several columns at a time. `n_independent` is the number of samples, of which
-    those of a group count once.
+    It is computed for several columns at a time. `n_independent` is the number of samples, where
+    each group counts once.
     """
 
     def __init__(

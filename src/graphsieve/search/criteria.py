@@ -362,8 +362,8 @@ def _unit_scaled(target: NDArray[Any]) -> Floats:
 class _Fit:
     """A ridge regression on standardised columns, with its leave-one-out errors.
 
-    The errors can also be computed for one additional column. `shares` are the weights of the samples
-    in the means, which sum to 1.
+    The errors can also be computed for one additional column. `shares` are the weights of the
+    samples in means. They sum to 1.
     """
 
     def __init__(self, columns: Floats, outcome: Floats, ridge: float, shares: Floats) -> None:

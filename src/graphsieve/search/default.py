@@ -62,7 +62,7 @@ def select_by_explanation(
 ) -> Explanation:
     """Select features of `scaled`, the table in the units in which features are compared.
 
-    Only `allowed` features are selected and explained, and those to keep.
+    Only the features to keep and the `allowed` ones are selected and explained.
     """
     space = ColumnSpace(scaled)
     shares = relevance(table, known) if known.kinds else np.zeros(table.n_features)

@@ -566,7 +566,7 @@ class Explaining:
         """Return the inner products between all residual columns, and those with the targets.
 
         They are summed over groups of rows. Groups of columns would have to be paired with each
-        other, and a table with many rows has many groups, so each residual would be computed many
+        other. A table with many rows has many such groups, so each residual would be computed many
         times. This needs an array of columns × columns, and there are few columns here.
         """
         products = np.zeros((self.space.n_columns, self.space.n_columns))
@@ -602,7 +602,7 @@ class Explaining:
         return np.where(self.usable[self.space.features.starts[:-1]], gains, 0.0)
 
     def merits(self, gains: Floats) -> Floats:
-        """Return the gains without what features of several columns explain by chance alone.
+        """Return the gains minus what features of several columns explain by chance alone.
 
         A random direction explains 1 part in n − 1 − (number of selected directions) of what is
         left. For the targets, n is the number of samples from which they were learnt. The share of

@@ -93,7 +93,7 @@ def floating_selection(
         standardised feature, which equals the number of labelled samples. Only without an
         estimator.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
-        The categories and the groups of columns that are selected together, as in `GraphSieve`.
+        The categories and the feature groups, as in `GraphSieve`.
     progress : bool or None
         Whether to show the progress on the error stream. With None, it is shown if the stream is a
         terminal.

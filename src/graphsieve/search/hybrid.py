@@ -149,7 +149,7 @@ def hybrid_selection(
     base_params : dict, optional
         Parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
-        The categories and the groups of columns that are selected together, as in `GraphSieve`.
+        The categories and the feature groups, as in `GraphSieve`.
     progress : bool or None
         Whether to show the progress on the error stream. With None, it is shown if the stream is a
         terminal.

@@ -107,7 +107,7 @@ def iterative_ranking(
     n_neighbors, bandwidth : int, float
         Number of neighbours and bandwidth of the graph, as in `laplacian_score`.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
-        The categories and the groups of columns that are selected together, as in `GraphSieve`.
+        The categories and the feature groups, as in `GraphSieve`.
 
     Returns
     -------

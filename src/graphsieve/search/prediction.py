@@ -4,7 +4,7 @@ The default search explains these predictions instead of the few labels themselv
 reproduce the predictions contain the information that all columns together have about the labels.
 There is a prediction for every sample, so chance fits are unlikely. The skill of the predictions is
 measured by leaving out one label at a time. Samples of one group and class, such as copies, are
-replaced by their mean before, because a sample with a copy is never left out.
+first replaced by their mean. Otherwise a copy would remain when a sample is left out.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ def relevance(table: Table, known: Supervision) -> Floats:
     - Classes: the share of the variance between the classes (η²), on the labelled samples.
     - A continuous target: the larger of two values, so that nonlinear associations count as well.
       The first is the R² of a linear fit. The second is one minus the mean squared difference
-      between neighbours in the target, divided by that between all samples. For several targets it
-      is the mean of the relevance for each, on the samples where this target is known.
+      between neighbours in the target, divided by that between all samples. For several targets, it
+      is the mean of the relevance for each target, on the samples where this target is known.
     - Pairs (with or without labels) and class probabilities: one minus the mean squared difference
       between samples that belong together, divided by that between samples that do not. Negative
       values become 0.

@@ -55,7 +55,7 @@ class FloatingSieve(FittingSieve):
         Number that marks an unknown class label in `y`, besides None and NaN. None if every number
         is a class.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
-        The categories and the groups of columns that are selected together, as in `GraphSieve`.
+        The categories and the feature groups, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.

@@ -113,21 +113,21 @@ class GraphSieve(FittingSieve):
         number of samples that are replaced.
     categorical : {"auto", None} or sequence
         The categories of X. ``"auto"``: all columns that are not numeric. An ordered categorical of
-        pandas or an Enum of polars becomes ranks. Text with fewer than two samples per level cannot
-        be selected, with a warning. A sequence of names (positions for an array) names all
-        categories. None: none, so that columns that are not numeric are refused.
+        pandas or an Enum of polars becomes ranks. Text with fewer than two samples per level raises
+        a warning and cannot be selected. A sequence of names (positions for an array) lists all
+        categories. None: there are none, and columns that are not numeric are refused.
     feature_groups : dict, sequence, str or None
-        Groups of columns that are scored and selected together: a dict of name → columns, one label
-        per column (None for a column without a group), or a separator such as ``"_"`` after which
-        the names of a group differ. Columns without a group remain features of their own.
+        Columns that are scored and selected together: a dict of name → columns, one label per
+        column (None for a column without a group), or a separator such as ``"_"``. Columns with the
+        same name before the separator form a group. Columns without a group remain features.
     keep : sequence or None
-        Names (positions for an array) of features that are selected first, in this order. The
-        others are selected given these.
+        Names (positions for an array) of features that are selected first, in this order. The gains
+        of the others take them into account.
     candidates : sequence, array of bool or None
         The features that may be selected besides those to keep. Others rank last. None allows all.
     cost : dict, sequence or None
-        The cost of each feature, 1 if a dict omits it. Features are selected by their gain per
-        cost. Only if features are selected by gain.
+        The cost of each feature, 1 if a dict omits it. Features are selected by gain divided by
+        cost. Costs are refused if features are ranked one by one.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -264,9 +264,9 @@ class GraphSieve(FittingSieve):
             pipeline.
         groups : array of shape (n_samples,), optional
             Samples that are not independent, such as the subject of each measurement. The samples
-            of a group are left out together and count once in tests. None takes only copies of a
-            sample as a group, with a warning. Only for the default search and
-            ``n_features_to_select="auto"``.
+            of a group are left out together and count once in tests. With None, only copies of a
+            sample form a group, with a warning. Groups apply to the default search and to
+            ``n_features_to_select="auto"``; other selections refuse them.
         sample_weight : array of shape (n_samples,), optional
             Weight of each sample, 0 or more: it multiplies the mass of the sample in every graph
             and mean. Samples with weight 0 are left out. Tests count every other sample once.

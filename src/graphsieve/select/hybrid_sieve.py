@@ -75,7 +75,7 @@ class HybridSieve(FittingSieve):
     base_params : dict, optional
         Further parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
-        The categories and the groups of columns that are selected together, as in `GraphSieve`.
+        The categories and the feature groups, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.

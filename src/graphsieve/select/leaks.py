@@ -45,7 +45,7 @@ def warn_of_leaks(table: Table, known: Supervision, ranks: Integers) -> None:
     if len(independent) < FEWEST_KNOWN:
         return
     columns = np.argsort(ranks, kind="stable")[:MOST_FEATURES]
-    if table.features is not None:  # A group of columns is not one function.
+    if table.features is not None:  # A feature group is not one function.
         columns = table.features.starts[columns[table.features.sizes[columns] == 1]]
     for some in (few, rows):
         ordered = some[np.argsort(y[some], kind="stable")]
@@ -84,8 +84,8 @@ def _follows(feature: Floats, y: NDArray[Any], *, classes: bool) -> bool:
 def _log_chance(feature: Floats, *, classes: bool) -> float:
     """Return the logarithm of the chance that the values in random order are such a function.
 
-    All orders of the values are equally likely. The functions number as many as the orders of the
-    classes, or two, increasing and decreasing.
+    All orders of the values are equally likely. The number of such functions is the number of
+    orders of the classes, or two (increasing and decreasing) for a continuous target.
     """
     counts = np.unique(feature, return_counts=True)[1]
     log_orders = gammaln(len(feature) + 1) - gammaln(counts + 1).sum()

@@ -100,7 +100,8 @@ def with_weights(
 ) -> tuple[Table, Supervision]:
     """Return the table with the masses of its samples, and the supervision.
 
-    Samples with weight 0 are left out. Pandas weights with another index than X are refused.
+    Samples with weight 0 are left out. Pandas weights are refused if their index differs from that
+    of X.
     """
     refuse_other_index(X, sample_weight, "sample_weight")
     if sample_weight is None:
@@ -115,7 +116,7 @@ def with_weights(
 def with_copies(table: Table, known: Supervision) -> Supervision:
     """Return the supervision with copies of samples as groups, unless groups are given.
 
-    Warns of copies.
+    Copies raise a warning.
     """
     if known.groups is not None:
         return known

@@ -29,7 +29,7 @@ def read_groups(groups: Any) -> Integers:
         raise InputError(
             parameter("groups"),
             f" must have an entry for every sample, but sample {missing[0]} has none; give it a "
-            "name of its own if it belongs to no other.",
+            "unique entry if it belongs to no group.",
         )
     return codes
 

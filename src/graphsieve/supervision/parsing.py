@@ -502,7 +502,7 @@ def _as_array(values: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except Exception as error:
-        # A tensor on a graphics card raises a TypeError, and its message has the remedy.
+        # A tensor on a GPU raises a TypeError, and its message gives the remedy.
         kind = InputTypeError if isinstance(error, TypeError) else InputError
         raise kind(
             parameter(name),

@@ -166,7 +166,8 @@ class Supervision:
     def from_targets(cls, y: ArrayLike) -> Supervision:
         """Create supervision from a continuous target, or from several in the columns of `y`.
 
-        NaN, None and NA mark unknown values. Values that differ only by rounding become equal, such as 0.1 + 0.2 and 0.3.
+        NaN, None and NA mark unknown values. Values that differ only by rounding, such as 0.1 + 0.2
+        and 0.3, become equal.
         """
         targets = read_targets(y)
         return cls(len(targets), targets=targets)
@@ -177,18 +178,18 @@ class Supervision:
     ) -> Supervision:
         """Create supervision from labels or a continuous target.
 
-        If `y` has several columns, which may be sparse, they are several targets. Columns of 0 and
-        1 are as many problems of two classes, and are treated as targets, too. In these, the number
-        `unlabeled` marks an unknown value. With ``target_type="classes"``, other numbers are
-        refused.
+        If `y` has several columns, they are several targets. `y` may then be sparse. A column of 0
+        and 1 describes two classes and is also treated as a target. In such columns, the number
+        `unlabeled` marks an unknown value. With ``target_type="classes"``, all columns must be of
+        this kind.
 
         With ``target_type="auto"``, the type and the values of `y` decide. Text, booleans and
-        categories are classes. Whole numbers are classes if none is below −1 and, not counting
-        `unlabeled` and missing values, one of these holds:
+        categories are classes. Whole numbers are classes if none is below −1 and one of these
+        conditions holds, not counting missing values and `unlabeled`:
 
         - `y` contains the number `unlabeled`, because a continuous target has no such mark. More
-          than 100 different numbers beside it are refused. A warning is raised if more than 3 are
-          different and none occurs twice.
+          than 100 different numbers are then refused. More than 3 different numbers, none of which
+          occurs twice, raise a warning.
         - All are at most 3.
         - All are at most 10, and at most two thirds of the known values are different.
         - At most 100 are different (20 if they are stored as floats), and each occurs at least
@@ -524,7 +525,7 @@ class Supervision:
 def with_groups(supervision: Supervision | None, groups: Any, X: Any) -> Supervision | None:
     """Return the supervision joined with groups, if there are any.
 
-    Pandas groups with another index than X are refused.
+    Pandas groups are refused if their index differs from that of X.
     """
     refuse_other_index(X, groups, "groups")
     # Other objects are refused where the supervision is read.

@@ -43,7 +43,7 @@ def as_table(
 ) -> Table:
     """Return X as a table, which is read in pieces if X is stored and too large for memory.
 
-    A pandas y with another index than X is refused. `categorical` is as in `MemoryTable`, and
+    A pandas y is refused if its index differs. `categorical` is as in `MemoryTable`, and
     `feature_groups` as in `grouped`. `names` replace the names of the columns of X. A `Table` is
     returned as it is, because its categories and groups are known.
     """

@@ -19,7 +19,7 @@ from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.messages import parameter
 from graphsieve._base.parameters import quoted
 
-# Maximum number of levels with an own column. The others share a column.
+# Maximum number of columns of a category. Rare levels share the last one.
 MOST_LEVELS = 100
 # A text column with fewer rows per level is an identifier or free text.
 ROWS_PER_LEVEL = 2

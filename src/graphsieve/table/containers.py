@@ -256,7 +256,7 @@ def stacked(X: Any, Y: Any) -> Any:
     """Return the rows of two tables of the same kind and the same columns, one after the other."""
     names = column_names(X)
     if names != column_names(Y):
-        raise InputError("the training and test rows have different columns; pass the same.")
+        raise InputError("the training and test rows have different columns; pass the same ones.")
     if _is_frame(X, "polars"):
         return X.vstack(Y)
     if is_arrow_table(X):
@@ -373,11 +373,11 @@ def warn_of_twin_names(names: Sequence[str] | None) -> None:
 
 
 def refuse_other_index(X: Any, y: Any, name: str = "y") -> None:
-    """Refuse a pandas y with another index than a pandas X.
+    """Refuse a pandas y if its index differs from that of a pandas X.
 
-    They would be matched by position, although their indexes tell that their rows differ. An index
-    0, 1, … tells nothing, because pandas makes it if none is given. It is refused only if the other
-    index is a permutation of it.
+    They would be matched by position, although their indexes show that the rows differ. An index 0,
+    1, … shows nothing, because it is the default of pandas. It is refused only if the other index
+    is a permutation of it.
     """
     of_X, of_y = _pandas_index(X), _pandas_index(y)
     if of_X is None or of_y is None or len(of_X) != len(of_y) or of_X.equals(of_y):
@@ -394,7 +394,7 @@ def refuse_other_index(X: Any, y: Any, name: str = "y") -> None:
     )
     raise InputError(
         parameter(name),
-        f" has another index than X (row {row} is {one} in X and {other} in {name}); pass "
+        f" has a different index from X (row {row} is {one} in X and {other} in {name}); pass "
         f"{name}.loc[X.index] to match them by index, or {name}.to_numpy() to match them by "
         "position.",
     )
@@ -564,7 +564,7 @@ def _as_array(X: Any) -> NDArray[Any]:
             _ragged_message(X) or f"X could not be read as an array ({one_line(str(error))})."
         ) from error
     except Exception as error:
-        # A tensor on a graphics card raises a TypeError, and its message has the remedy.
+        # A tensor on a GPU raises a TypeError, and its message gives the remedy.
         kind = InputTypeError if isinstance(error, TypeError) else InputError
         raise kind(
             parameter("X"),

@@ -1,7 +1,7 @@
-"""Features of several columns: categories and groups of columns.
+"""Features of several columns: categories and feature groups.
 
-A numeric feature is one column. A category is one indicator column for each of its levels. A group
-of columns is selected as a whole. The columns of a feature are adjacent in the table.
+A numeric feature is one column. A category is one indicator column for each of its levels. A
+feature group is selected as a whole. The columns of a feature are adjacent in the table.
 """
 
 from __future__ import annotations

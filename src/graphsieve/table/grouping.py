@@ -27,9 +27,9 @@ def grouped(table: Table, groups: Any) -> Table:
     table : Table
         The table. Its features may be categories.
     groups : dict, sequence, str or None
-        The names or positions of the features of each group, one label per feature (None for a
-        feature without a group), or a separator: features with the same text before the first
-        separator in their names form a group. Features without a group remain as they are.
+        The names or positions of the features of each group; one label per feature (None for a
+        feature without a group); or a separator. Features with the same text before the first
+        separator in their names then form a group. Features without a group remain as they are.
 
     Examples
     --------

@@ -49,6 +49,6 @@ def read_weights(given: Any, n_samples: int) -> Floats:
             parameter("sample_weight"),
             " is zero for every ",
             phrase("sample"),
-            "; give some weight.",
+            "; give at least one a positive weight.",
         )
     return weights

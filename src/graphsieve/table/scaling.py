@@ -50,7 +50,7 @@ def rescaled(table: Table, scale: Scale) -> Table:
       their units.
     - None: the table is unchanged.
 
-    A category or a group of columns counts as much as a single column.
+    A category or feature group has the same weight as a single column.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def divisors(table: Table, scale: Scale) -> tuple[NDArray[np.intc], Floats]:
 def _divisors_of_features(
     table: Table, features: Features, scale: Scale, exponents: Floats, sizes: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the divisors for which a feature of several columns counts as much as a single column.
+    """Return divisors that give a feature of several columns the weight of a single column.
 
     The columns of a group are scaled one by one and then divided by the root of the number of those
     that vary. The indicators of a category have the same divisor: its total deviation, or, for
@@ -381,8 +381,8 @@ def _sparse_ranks(matrix: Any) -> Any:
 def standardized_target(target: Floats) -> Floats:
     """Return a target with standard deviation 1 over its known values.
 
-    Several targets are also divided by the square root of their number, so that the squared
-    distance between two samples is the mean over the targets.
+    Several targets are also divided by the square root of their number. The squared distance
+    between two samples is then the mean over the targets.
 
     The target is divided but not shifted. Only differences between targets matter, and a shift
     would round values by different amounts, so that equal differences could become different. A

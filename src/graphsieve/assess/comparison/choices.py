@@ -123,8 +123,8 @@ def notes_on_choice(methods: Sequence[str], choice: Choice, n_features: int) -> 
     if n_kept or n_selectable < n_features:
         kept = f", and {n_kept} of them {'is' if n_kept == 1 else 'are'} kept" if n_kept else ""
         notes.append(
-            f"{n_selectable} of the {n_features} columns may be selected{kept}. This also holds "
-            "for random columns and all columns."
+            f"{n_selectable} of the {n_features} columns may be selected{kept}. This also "
+            "applies to random columns and all columns."
         )
     by_gain = [name for name in methods if name in BY_GAIN]
     if choice.cost is not None and len(by_gain) < len(methods):

@@ -105,8 +105,8 @@ def compare(
     feature_names : sequence of str, optional
         Names of the columns, if X is not a data frame.
     sizes : sequence of int, optional
-        Numbers of columns. None means 1, 2, 3, 5, 10, 20, 50 and 100, up to the number of columns,
-        in addition to those to keep.
+        Numbers of columns. None means 1, 2, 3, 5, 10, 20, 50 and 100, up to the number of columns.
+        The number of columns to keep is added to each.
     learners, repeats
         As in `evaluate`.
     folds : int or pairs of training and test rows, optional
@@ -116,9 +116,9 @@ def compare(
     categorical, feature_groups, random_state, n_jobs, progress
         As in `evaluate`.
     keep, candidates
-        As in `GraphSieve`. Random columns are drawn after those to keep, and the baseline of all
-        columns consists of those that may be selected. The iterative, hybrid and floating searches
-        are refused.
+        As in `GraphSieve`. Random columns come after those to keep, and the baseline of all columns
+        consists of those that may be selected. The iterative, hybrid and floating searches are
+        refused.
     cost
         As in `GraphSieve`, for the methods ``"auto"`` and ``"diverse"``. The others rank columns
         one by one.
@@ -170,7 +170,7 @@ def compare(
     if groups is not None and plan.folds is None and not {"auto", "diverse"} & set(chosen):
         raise InputError(
             parameter("groups"),
-            " applies to folds and to the default search, but there are neither; leave it out.",
+            " applies to folds and to the default search, but neither is used; leave it out.",
         )
     ranked, refused = _rank_all(
         chosen,

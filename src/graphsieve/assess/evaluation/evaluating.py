@@ -91,9 +91,9 @@ def evaluate(
         NaN. Sieves of this library accept unlabelled rows. Estimators of other libraries are fitted
         on the labelled rows, or on all rows without y if no row is labelled.
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        Features. Selectors receive an array, or a CSR array if X is sparse. If there are categories
-        or groups of columns, the array has their columns. Sieves of this library rank features.
-        Functions and other estimators rank columns, and a feature has the place of its best column.
+        Features. Selectors receive an array, or a CSR array if X is sparse. The array contains all
+        columns of categories and feature groups. Sieves of this library rank features. Functions
+        and other estimators rank columns, and a feature is ranked by its best column.
     y : array of shape (n_samples,) or (n_samples, n_targets)
         Class labels or a continuous target. The error of several targets is the root mean square
         over them, in units of their standard deviations. Unlabelled rows are in every training set
@@ -120,8 +120,8 @@ def evaluate(
         use no supervision, such as ``"variance"``, do not receive it.
     groups : array of shape (n_samples,), optional
         Samples that are not independent, such as the subject of each measurement. The samples of a
-        group are all in the training set or all in the test set. None takes only copies of a sample
-        as a group, with a warning. Folds are then folds of groups.
+        group are all in the training set or all in the test set. With None, only copies of a sample
+        form a group, with a warning. Folds then consist of whole groups.
     target_type, unlabeled
         Type of `y`, and the number that marks an unlabelled row, as in `GraphSieve`.
     categorical, feature_groups
@@ -376,7 +376,7 @@ def _named_learners(learners: Any, *, classes: bool) -> dict[str, Any]:
 def read_table(X: Any, y: Any, **reading: Any) -> tuple[Any, Features | None]:
     """Return X in the form that selectors receive: an array of floats, or a CSR array.
 
-    The second value are the columns of each feature, or None if every column is a feature.
+    The second value gives the columns of each feature, or is None if every column is a feature.
     """
     table = read_moderate(X, y, **reading)
     matrix = table.matrix

@@ -82,8 +82,8 @@ def evaluate_clustering(
     n_init : int
         Number of starts of k-means. The result with the smallest inertia is used.
     standardize : bool
-        Whether to scale features to standard deviation 1. A category or a group of columns then
-        counts as much as a single column.
+        Whether to scale features to standard deviation 1. A category or feature group then has the
+        same weight as a single column.
     unlabeled : int or None
         Number that marks an unlabelled row.
     random_state : None, int, SeedSequence, RandomState or Generator

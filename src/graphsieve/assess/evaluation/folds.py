@@ -46,7 +46,7 @@ def make_splits(
 
     `y` contains class codes or targets. The rows of a group are never divided. If some of them are
     tested, the unlabelled rows of the group are not in the training set. Given folds that divide a
-    group are refused, or cause a warning if they `may_divide` it.
+    group are refused, or raise a warning if they `may_divide` it.
     """
     repeats = count(1)("repeats", repeats)
     if not isinstance(folds, Integral) or isinstance(folds, bool):
@@ -84,8 +84,8 @@ def _grouped_splits(
 ) -> list[Split]:
     """Divide the groups as `make_splits` divides rows, by the first labelled row of each group.
 
-    If most groups contain several classes, the classes of the first rows mean nothing. The groups
-    are then divided regardless of classes.
+    If most groups contain several classes, the classes of the first rows are not informative. The
+    groups are then divided regardless of classes.
     """
     known = known_rows(y)
     first = first_of_groups(groups, known)
@@ -112,7 +112,7 @@ def _have_several_classes(groups: Integers, codes: Integers) -> Booleans:
 
 
 def first_of_groups(groups: Integers, preferred: Booleans) -> Integers:
-    """Return the first row of each group that is preferred, or the first row if none is.
+    """Return the first preferred row of each group, or its first row if none is preferred.
 
     The rows are in ascending order.
     """
@@ -182,9 +182,14 @@ def _check_groups(
     tested = test[groups[test] == groups[divided[0]]][0]
     rows = f"row {divided[0]} in the training set and row {tested} in the test set of fold {fold}"
     if may_divide:
-        warn(f"{rows} are copies, so the result is too good; keep them on one side of the fold.")
+        warn(
+            f"{rows} are copies, so the result is too optimistic; keep them on the same side of "
+            "the split."
+        )
     else:
-        raise InputError(f"{rows} belong to the same group; keep them on one side of the fold.")
+        raise InputError(
+            f"{rows} belong to the same group; keep them on the same side of the split."
+        )
 
 
 def _check_split(fold: int, train: NDArray[Any], test: NDArray[Any], y: NDArray[Any]) -> None:

@@ -32,8 +32,8 @@ def hide_labels(
     ----------
     y : array of shape (n_samples,) or (n_samples, n_targets)
         Class labels or a continuous target, as in `GraphSieve.fit`. Unlabelled samples stay
-        unlabelled and are not counted. All targets of a sample are hidden together, also those of
-        samples where some are unknown.
+        unlabelled and are not counted. All targets of a sample are hidden together, even if some of
+        them are unknown.
     known : int, float or None
         Number of labels that remain: a count (0 hides all), a fraction of the known labels (above 0
         and up to 1), or None for all. A fraction is rounded to the nearest count (halves upwards),

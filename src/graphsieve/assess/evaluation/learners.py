@@ -39,7 +39,7 @@ class Learner:
     """A named learner.
 
     Features are first scaled to mean 0 and standard deviation 1 over the training rows. Sparse
-    features are not centred. A category or a group of columns counts as much as a single column.
+    features are not centred. A category or feature group has the same weight as a single column.
 
     Attributes
     ----------
@@ -209,8 +209,8 @@ def predictions(
     """Return the predictions of a learner (a name or an estimator) for the test rows.
 
     If all training labels are equal, this class is predicted without fitting. A named learner
-    scales `features` of several columns such that each counts as much as a single column. Several
-    targets are predicted one by one, because not every learner can predict them together.
+    scales `features` of several columns so that each has the same weight as a single column.
+    Several targets are predicted one by one, because not every learner can predict them together.
     """
     if y_train.ndim == 2:
         columns = [

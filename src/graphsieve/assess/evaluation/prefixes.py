@@ -255,8 +255,8 @@ def _read_both(
 ) -> tuple[Any, Any, Features | None]:
     """Return the training rows, the test rows, and the columns of each feature.
 
-    If there may be categories, all rows are read together, because levels may occur in one part
-    only. Text that looks like numbers in one part may be a category, too.
+    If there may be categories, all rows are read together. A level may occur in one part only, and
+    text that looks like numbers in one part may be a category in the other.
     """
     if not any(may_have_levels(X, reading["categorical"]) for X in (X_train, X_test)):
         train = read_moderate(X_train, y_train, **reading)

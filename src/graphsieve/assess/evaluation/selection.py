@@ -220,7 +220,7 @@ def fitted(
 
 
 def in_order(columns: Integers, features: Features | None) -> Integers:
-    """Return the features of an order of columns. A feature has the place of its first column."""
+    """Return the features of an order of columns. A feature is ranked by its first column."""
     if features is None:
         return columns
     owners = features.owner[columns]

@@ -86,7 +86,7 @@ def _strata(known: Supervision) -> tuple[Integers, int]:
     """Return the stratum of each sample, numbered from 0 without gaps.
 
     Classes are numbered in the order of the samples, so that their names do not matter. The second
-    value is 1 if stratum 0 contains the samples that have only pairs, and else 0.
+    value is 1 if stratum 0 contains the samples that have only pairs, and 0 otherwise.
     """
     codes = _by_appearance(known.codes)
     nothing, target, pairs = codes.max(initial=-1) + 1, codes.max(initial=-1) + 2, -1

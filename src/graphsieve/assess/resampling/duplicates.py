@@ -81,9 +81,8 @@ def near_duplicates(
 def correlations(table: Table, some: Integers, others: Integers) -> Floats:
     """Pearson correlations between `some` columns (rows of the result) and `others`.
 
-    They are 0 for constant columns. The correlation of features of several columns is the root of
-    the share of the variance of one that the other explains, in the direction with the smaller
-    share.
+    They are 0 for constant columns. For features of several columns, the share of the variance of
+    each that the other explains is computed. The result is the square root of the smaller share.
     """
     if table.features is not None:
         scaled = rescaled(table, "standard")

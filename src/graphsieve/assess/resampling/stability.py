@@ -96,7 +96,7 @@ def stability(
         which it contains both samples.
     groups : array of shape (n_samples,), optional
         Samples that are not independent, such as the subject of each measurement. A resample
-        contains all samples of a group or none of them. None takes only copies of a sample as a
+        contains all samples of a group or none of them. With None, only copies of a sample form a
         group, with a warning.
     n_features_to_select : int, float, "auto" or None
         Number (or fraction) of features to select. ``"auto"`` requires a selector that determines

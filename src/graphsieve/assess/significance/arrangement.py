@@ -84,7 +84,7 @@ def by_classes(codes: Integers) -> Arrangement:
 def by_target(target: Floats) -> Arrangement:
     """Sort samples by a target. The sign of the target does not matter.
 
-    Several targets are used in the order of their values.
+    Several targets are sorted by their values, so that their given order does not matter.
     """
     if target.ndim == 2:
         return by_probabilities(np.round(target, DIGITS))

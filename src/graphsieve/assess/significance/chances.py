@@ -156,7 +156,8 @@ def several_p_value(
 ) -> float:
     """p-value of a feature of several columns, which are permuted together.
 
-    Its share is that of the sums of both forms over the columns. It is counted, without a law.
+    The share uses the sums of both forms over the columns. The p-value is counted, without a fitted
+    distribution.
     """
     centered = columns - columns.mean(axis=0)
     centered /= np.sqrt((centered**2).sum())

@@ -76,7 +76,7 @@ def feature_p_values(
     groups : array of shape (n_samples,), optional
         Samples that are not independent, such as the subject of each measurement. The samples of a
         group with the same label are replaced by their mean, and so are their targets and
-        probabilities. None takes only copies of a sample as a group, with a warning.
+        probabilities. With None, only copies of a sample form a group, with a warning.
     method : str
         ``"fisher"`` (labels), ``"supervised_laplacian"`` or ``"pearson"`` (target),
         ``"weighted_laplacian"`` (probabilities), ``"constraint"`` (pairs), ``"laplacian"`` (no
@@ -114,9 +114,10 @@ def feature_p_values(
     Notes
     -----
     A p-value refers to one feature and one score. It does not measure the value of a feature in
-    addition to others. Features of several columns, with few distinct values or with a heavy tail
-    have counted p-values, which are never below 1 / (n_permutations + 1). Other p-values below that
-    number are extrapolated by a fitted distribution, and indicate an order of magnitude.
+    addition to others. For features with several columns, few distinct values or a heavy tail,
+    permutations are counted, so p-values are never below 1 / (n_permutations + 1). Other p-values
+    below that number are extrapolated from a fitted distribution and indicate only an order of
+    magnitude.
 
     Share of real features found at a false discovery rate of 5 % (20 real features among 200,
     normal noise, 12 repetitions; standard errors up to 0.08, and 0.2 in the last row, which has 2

@@ -685,7 +685,7 @@ class TargetPoints(TargetRuns):
         return self._expanded(*self.pairs())
 
     def band(self) -> None:
-        """Samples along several targets do not follow each other."""
+        """Return None, because samples have no order along several targets."""
         return
 
 

@@ -1,7 +1,7 @@
 """Columns of text in a file: which of them are categories, and the level of each row.
 
-A column is held as one code for each row and a list of its distinct texts, so that a text that
-repeats a million times is held once.
+A column is held as one code for each row and a list of its distinct texts. A text that occurs a
+million times is therefore held once.
 """
 
 from __future__ import annotations
