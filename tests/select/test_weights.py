@@ -123,6 +123,20 @@ def test_the_skill_for_classes_is_a_weighted_kappa(seed):
     assert found.skill == pytest.approx(max(0.0, (right - chance) / (1 - chance)), abs=1e-9)
 
 
+def test_several_targets_have_weighted_sums_of_squares_in_proportion_to_their_skill():
+    X, _, _, _ = problem(3, 100)
+    X[:50, 0] *= 0.05  # The first target varies only among the light samples.
+    X[50:, 1] *= 0.05
+    Y = X[:, :2] + 0.1 * np.random.default_rng(0).normal(size=(100, 2))
+    m = np.where(np.arange(100) < 50, 1.0, 0.01)
+    table = MemoryTable(X).weighted_by(m)
+    skills = [predicted(table, Supervision.from_targets(Y[:, k])).skill for k in (0, 1)]
+    found = predicted(table, Supervision.from_targets(Y))
+    squares = m @ found.values**2
+    assert squares[0] / squares[1] == pytest.approx(skills[0] / skills[1])
+    assert found.skill == pytest.approx(np.mean(skills))
+
+
 @pytest.mark.parametrize("kind", ["labels", "pairs"])
 @given(seed=st.integers(0, 99))
 def test_relevance_with_integer_weights_equals_repetition(kind, seed):

@@ -90,7 +90,8 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
 def _of_several_targets(table: Table, known: Supervision) -> Prediction | None:
     """Predict each target on the samples where it is known.
 
-    The sum of squares of each prediction is proportional to its skill, and the skill is the mean.
+    The sum of squares of each prediction, weighted by the masses of the samples, is proportional to
+    its skill. The skill is the mean.
     """
     found = [predicted(table, one) for one in known.each_target()]
     parts = [one for one in found if one is not None and one.values.any()]
@@ -100,7 +101,7 @@ def _of_several_targets(table: Table, known: Supervision) -> Prediction | None:
     skill = sum(one.skill for one in parts) / len(found)
     sizes = [np.sqrt(one.skill if skill else 1.0) for one in parts]
     values = [
-        size * one.values / np.sqrt(np.mean(one.values**2))
+        size * one.values / np.sqrt(np.average(one.values**2, axis=0, weights=table.weights))
         for size, one in zip(sizes, parts, strict=True)
     ]
     return Prediction(np.hstack(values), skill)
