@@ -150,6 +150,23 @@ def test_relevance_with_integer_weights_equals_repetition(kind, seed):
     assert_allclose(weighted, relevance(MemoryTable(X[rows]), known[rows]), atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["pairs", "probabilities", "targets"])
+def test_a_group_has_the_mean_weight_of_its_samples(kind):
+    X, y, target, times = problem(4, 24)
+    target = np.abs(target - target.mean())[np.arange(24) // 2]  # No column is linear in it.
+    known = {
+        "pairs": Supervision.from_pairs(24, [(0, 2), (4, 6)], [(8, 10), (12, 16)]),
+        "probabilities": Supervision.from_probabilities((0.6 * np.eye(2)[y] + 0.2)),
+        "targets": Supervision.from_targets(target),
+    }[kind] | Supervision.from_groups(np.arange(24) // 2)
+    m = times.astype(np.float64)
+    mean = np.repeat(m.reshape(-1, 2).mean(axis=1), 2)
+    X = np.abs(X[np.arange(24) // 2]) if kind == "targets" else X  # copies
+    one, other = (relevance(MemoryTable(X).weighted_by(w), known) for w in (m, mean))
+    assert not (m == mean).all()
+    assert_allclose(one, other, atol=1e-12)
+
+
 @given(seed=st.integers(0, 99))
 def test_relevance_for_weighted_probabilities_equals_the_formula(seed):
     """The mean squared difference of pairs (i, j), i ≠ j, with the weights m_i m_j W_ij."""

@@ -18,6 +18,7 @@ from graphsieve.graphs.ratio import energy_ratio, on_samples
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of
+from graphsieve.supervision.groups import Units
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
@@ -45,7 +46,7 @@ def relevance(table: Table, known: Supervision) -> Floats:
     if known.groups is not None and {"probabilities", "pairs"} & set(kinds):
         # Pairs of a sample and its copy must not count, so one sample of each group is used.
         units = known.units()
-        table, known = rows_of(table, units.representatives), known.of_units(units)
+        table, known = _first_of_each(table, units), known.of_units(units)
     if "probabilities" in kinds:
         rows, factor = known.label_probabilities()
         share = _share(rows_of(table, rows), FactorGraph(factor), CrossGraph(factor))
@@ -88,7 +89,15 @@ def _share_along_target(table: Table, known: Supervision) -> Floats:
     units = known.units(np.flatnonzero(~np.isnan(known.targets)))
     target = units.means(known.targets[units.rows])
     near = target_graph(target, min(N_NEIGHBORS, units.n - 1), None)
-    return _share(rows_of(table, units.representatives), near.graph, complete_graph(units.n))
+    return _share(_first_of_each(table, units), near.graph, complete_graph(units.n))
+
+
+def _first_of_each(table: Table, units: Units) -> Table:
+    """Return the first sample of each unit, with the mean mass of its samples."""
+    part = rows_of(table, units.representatives)
+    if table.weights is None:
+        return part
+    return part.weighted_by(units.means(table.weights[units.rows]))
 
 
 def _share(table: Table, together: Graph, apart: Graph) -> Floats:
