@@ -30,6 +30,7 @@ from graphsieve import (
     rank,
     stored,
 )
+from graphsieve.search import prediction
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.prediction import PENALTIES, predicted
 from graphsieve.search.propagation import propagate
@@ -165,6 +166,26 @@ def test_a_group_has_the_mean_weight_of_its_samples(kind):
     one, other = (relevance(MemoryTable(X).weighted_by(w), known) for w in (m, mean))
     assert not (m == mean).all()
     assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["labels", "targets", "probabilities"])
+@pytest.mark.parametrize("most", [1024, 8])
+def test_the_light_samples_of_a_group_count_for_little(kind, most, monkeypatch):
+    monkeypatch.setattr(prediction, "_most_labeled", lambda _: most)
+    X, y, target, _ = problem(5, 48)
+    heavy = np.arange(48) % 2 == 0
+    y = y[np.arange(48) // 2 * 2]
+    known = {
+        "labels": Supervision.from_labels(y),
+        "targets": Supervision.from_targets(target),
+        "probabilities": Supervision.from_probabilities(0.6 * np.eye(2)[y] + 0.2),
+    }[kind]
+    whole = known | Supervision.from_groups(np.arange(48) // 2)
+    table = MemoryTable(X).weighted_by(np.where(heavy, 1.0, 1e-10))
+    found, alone = predicted(table, whole), predicted(MemoryTable(X[heavy]), known[heavy])
+    assert found.skill == pytest.approx(alone.skill, abs=1e-6)
+    unit = np.abs(found.values[heavy]).max() / np.abs(alone.values).max()
+    assert_allclose(found.values[heavy], unit * alone.values, atol=1e-6)
 
 
 @given(seed=st.integers(0, 99))
