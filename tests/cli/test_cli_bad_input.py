@@ -510,7 +510,12 @@ DECLARED = [
     (245, ("--group-by-prefix", "_", "--feature-groups", "f"), 2, ("not allowed with",)),
     (247, ("--keep-feature", "d"), 3, ("--keep-feature contains 'd'", "no such column")),
     (247, ("--candidates", "a", "id"), 3, ("--candidates contains 'id'", "no such column")),
-    (247, ("--keep-feature", "a", "b", "--top", "1"), 3, ("--keep-feature names 2", "raise --top")),
+    (
+        247,
+        ("--keep-feature", "a", "b", "--top", "1"),
+        3,
+        ("--keep-feature names 2 columns, but 1 is to be selected; raise --top",),
+    ),
     (
         247,
         ("--keep-feature", "a", "--method", "iterative", "--exclude", "b", "c"),
@@ -553,6 +558,14 @@ def test_choices_in_a_comparison(refused, options, words):
     put("t.csv", KINDS)
     put("f", "a,2\n")
     refused(["compare", "t.csv", *options], 3, *words)
+
+
+@case(247)
+def test_row_247_more_columns_than_candidates(run, folder):
+    put("t.csv", with_column("y", ["a", "b"] * 15))
+    answer = run("rank", "t.csv", *TARGET, "--candidates", "f3", "--top", "2")
+    assert answer.code == 0
+    assert "2 columns were requested, but only 1 may be selected." in answer.err
 
 
 @case(242)
@@ -2027,6 +2040,7 @@ def test_row_270_weights(refused, run, folder):
             "-1",
             "column 'w' holds a negative number in line 3; give every row a weight of 0 or more.",
         ),
+        ("inf", "column 'w' holds an infinite number in line 3; give every row a weight of 0"),
         ("much", "column 'w' holds 'much' in line 3; expected a weight."),
     ):
         weights = ["1", weight, *["2"] * 28]
@@ -2036,9 +2050,7 @@ def test_row_270_weights(refused, run, folder):
         assert message in answer.err
     put("t.csv", with_column("y", ["a", "b"] * 15, w=["0"] * 30))
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "w")
-    assert (
-        "--weight-column is zero for every row; give at least one a positive weight." in answer.err
-    )
+    assert "--weight-column is zero for every row; give at least 2 a positive weight." in answer.err
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "y")
     assert "column 'y' is named as the target and in another option" in answer.err
 

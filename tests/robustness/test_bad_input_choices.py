@@ -223,7 +223,16 @@ def test_weights():
         (np.r_[-1.0, np.ones(N - 1)], "got -1 at position 0"),
         (np.r_[1.0, np.nan, np.ones(N - 2)], "got nan at position 1"),
         (np.r_[np.ones(N - 1), np.inf], "got inf at position 23"),
-        (np.zeros(N), "is zero for every sample; give at least one a positive weight"),
+        (np.zeros(N), "is zero for every sample; give at least 2 a positive weight"),
+        (np.eye(N)[3], "is zero for all but one sample; give at least 2 a positive weight"),
+        (np.r_[1e13, np.ones(N - 1)], "must not differ more than 1e+12-fold, got 1 and 1e+13"),
+        (np.ones(N) + 1j, "must be one number per sample"),
+        (["1"] * N, "must be one number per sample"),
+        (np.array(["1"] * N, dtype=object), "must be one number per sample"),
+        (np.ma.array(np.ones(N), mask=np.arange(N) == 3), "must be one number per sample"),
+        (np.array(["2020-01-01"] * N, dtype="M8[D]"), "must be one number per sample"),
+        ([10**400] * N, "must be one number per sample"),
+        (pd.array([pd.NA] + [1.0] * (N - 1), dtype="Float64"), "got nan at position 0"),
         (pd.Series(np.ones(N), index=range(N - 1, -1, -1)), "has a different index from X"),
     ):
         for door in (GraphSieve().fit, rank):

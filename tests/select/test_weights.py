@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
@@ -30,6 +30,7 @@ from graphsieve import (
     rank,
     stored,
 )
+from graphsieve.search import prediction
 from graphsieve.search.criteria import make_criterion
 from graphsieve.search.prediction import PENALTIES, predicted
 from graphsieve.search.propagation import propagate
@@ -123,6 +124,20 @@ def test_the_skill_for_classes_is_a_weighted_kappa(seed):
     assert found.skill == pytest.approx(max(0.0, (right - chance) / (1 - chance)), abs=1e-9)
 
 
+def test_several_targets_have_weighted_sums_of_squares_in_proportion_to_their_skill():
+    X, _, _, _ = problem(3, 100)
+    X[:50, 0] *= 0.05  # The first target varies only among the light samples.
+    X[50:, 1] *= 0.05
+    Y = X[:, :2] + 0.1 * np.random.default_rng(0).normal(size=(100, 2))
+    m = np.where(np.arange(100) < 50, 1.0, 0.01)
+    table = MemoryTable(X).weighted_by(m)
+    skills = [predicted(table, Supervision.from_targets(Y[:, k])).skill for k in (0, 1)]
+    found = predicted(table, Supervision.from_targets(Y))
+    squares = m @ found.values**2
+    assert squares[0] / squares[1] == pytest.approx(skills[0] / skills[1])
+    assert found.skill == pytest.approx(np.mean(skills))
+
+
 @pytest.mark.parametrize("kind", ["labels", "pairs"])
 @given(seed=st.integers(0, 99))
 def test_relevance_with_integer_weights_equals_repetition(kind, seed):
@@ -134,6 +149,43 @@ def test_relevance_with_integer_weights_equals_repetition(kind, seed):
     rows = np.repeat(np.arange(24), times)
     weighted = relevance(MemoryTable(X).weighted_by(times.astype(np.float64)), known)
     assert_allclose(weighted, relevance(MemoryTable(X[rows]), known[rows]), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["pairs", "probabilities", "targets"])
+def test_a_group_has_the_mean_weight_of_its_samples(kind):
+    X, y, target, times = problem(4, 24)
+    target = np.abs(target - target.mean())[np.arange(24) // 2]  # No column is linear in it.
+    known = {
+        "pairs": Supervision.from_pairs(24, [(0, 2), (4, 6)], [(8, 10), (12, 16)]),
+        "probabilities": Supervision.from_probabilities(0.6 * np.eye(2)[y] + 0.2),
+        "targets": Supervision.from_targets(target),
+    }[kind] | Supervision.from_groups(np.arange(24) // 2)
+    m = times.astype(np.float64)
+    mean = np.repeat(m.reshape(-1, 2).mean(axis=1), 2)
+    X = np.abs(X[np.arange(24) // 2]) if kind == "targets" else X  # copies
+    one, other = (relevance(MemoryTable(X).weighted_by(w), known) for w in (m, mean))
+    assert not (m == mean).all()
+    assert_allclose(one, other, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["labels", "targets", "probabilities"])
+@pytest.mark.parametrize("most", [1024, 8])
+def test_the_light_samples_of_a_group_count_for_little(kind, most, monkeypatch):
+    monkeypatch.setattr(prediction, "_most_labeled", lambda _: most)
+    X, y, target, _ = problem(5, 48)
+    heavy = np.arange(48) % 2 == 0
+    y = y[np.arange(48) // 2 * 2]
+    known = {
+        "labels": Supervision.from_labels(y),
+        "targets": Supervision.from_targets(target),
+        "probabilities": Supervision.from_probabilities(0.6 * np.eye(2)[y] + 0.2),
+    }[kind]
+    whole = known | Supervision.from_groups(np.arange(48) // 2)
+    table = MemoryTable(X).weighted_by(np.where(heavy, 1.0, 1e-10))
+    found, alone = predicted(table, whole), predicted(MemoryTable(X[heavy]), known[heavy])
+    assert found.skill == pytest.approx(alone.skill, abs=1e-6)
+    unit = np.abs(found.values[heavy]).max() / np.abs(alone.values).max()
+    assert_allclose(found.values[heavy], unit * alone.values, atol=1e-6)
 
 
 @given(seed=st.integers(0, 99))
@@ -284,9 +336,20 @@ def test_weights_are_routed_through_a_pipeline():
 
 def test_an_estimator_of_the_floating_search_gets_the_weights():
     X, _, target, times = problem(10)
-    model = FloatingSieve(Ridge(), n_features_to_select=2, cv=3)
+    model = FloatingSieve(Ridge(), n_features_to_select=2, cv=KFold(3))
     one = model.fit(X, target, sample_weight=times)
-    assert set(one.sets_) >= {1, 2}
+    scores = [
+        np.mean(
+            [
+                Ridge()
+                .fit(X[train][:, [j]], target[train], times[train])
+                .score(X[test][:, [j]], target[test], times[test])
+                for train, test in KFold(3).split(X)
+            ]
+        )
+        for j in range(X.shape[1])
+    ]
+    assert one.criteria_[1] == pytest.approx(max(scores))
     with pytest.raises(InputError, match="KNeighborsClassifier cannot be fitted with weights"):
         FloatingSieve(KNeighborsClassifier(), n_features_to_select=2).fit(
             X, (target > 0) * 1, sample_weight=times

@@ -276,7 +276,11 @@ def _weights(options: argparse.Namespace, table: TableFile) -> Floats | None:
     if name is None:
         return None
     weights = _numbers(table, name, "a weight")
-    for bad, what in ((np.isnan(weights), "no value"), (weights < 0, "a negative number")):
+    for bad, what in (
+        (np.isnan(weights), "no value"),
+        (weights < 0, "a negative number"),
+        (np.isinf(weights), "an infinite number"),
+    ):
         if bad.any():
             row = table.row_label(int(np.flatnonzero(bad)[0]))
             raise InputError(

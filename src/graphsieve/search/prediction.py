@@ -54,7 +54,7 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     """
     if known.n_targets > 1 and "probabilities" not in known.kinds:
         return _of_several_targets(table, known)
-    outputs, units = _outputs(known)
+    outputs, units = _outputs(known, table.weights)
     if units.n < 3:
         return None
     most = _most_labeled(table)
@@ -63,9 +63,7 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
             np.linspace(0, units.n - 1, most).round().astype(np.int64)
         ]
         outputs, units = outputs[kept], units.take(kept)
-    sample = _Sample(
-        units, None if table.weights is None else units.means(table.weights[units.rows])
-    )
+    sample = _Sample(units, units.mean_masses())
     mean = np.average(outputs, axis=0, weights=sample.masses)
     if not (outputs - mean).any():
         return None
@@ -90,7 +88,8 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
 def _of_several_targets(table: Table, known: Supervision) -> Prediction | None:
     """Predict each target on the samples where it is known.
 
-    The sum of squares of each prediction is proportional to its skill, and the skill is the mean.
+    The sum of squares of each prediction, weighted by the masses of the samples, is proportional to
+    its skill. The skill is the mean.
     """
     found = [predicted(table, one) for one in known.each_target()]
     parts = [one for one in found if one is not None and one.values.any()]
@@ -100,7 +99,7 @@ def _of_several_targets(table: Table, known: Supervision) -> Prediction | None:
     skill = sum(one.skill for one in parts) / len(found)
     sizes = [np.sqrt(one.skill if skill else 1.0) for one in parts]
     values = [
-        size * one.values / np.sqrt(np.mean(one.values**2))
+        size * one.values / np.sqrt(np.average(one.values**2, axis=0, weights=table.weights))
         for size, one in zip(sizes, parts, strict=True)
     ]
     return Prediction(np.hstack(values), skill)
@@ -113,18 +112,18 @@ def _most_labeled(table: Table) -> int:
     return max(MOST_LABELED, table.most_held // table.n_columns)
 
 
-def _outputs(known: Supervision) -> tuple[Floats, Units]:
+def _outputs(known: Supervision, masses: Floats | None) -> tuple[Floats, Units]:
     """Return the values to predict on the labelled samples, and these samples as units."""
     if "probabilities" in known.kinds:
         rows, proba = known.label_probabilities()
-        units = known.units(rows)
+        units = known.units(rows).weighted_by(masses)
         return units.means(proba), units
     if known.targets is not None:
-        units = known.units(np.flatnonzero(~np.isnan(known.targets)))
+        units = known.units(np.flatnonzero(~np.isnan(known.targets))).weighted_by(masses)
         target = units.means(_of_size_one(known.targets[units.rows]))
         # The target is scaled before it is shifted, because the shift could overflow.
         return _of_size_one(target - target[:1])[:, None], units
-    units = known.units(np.flatnonzero(known.codes >= 0))
+    units = known.units(np.flatnonzero(known.codes >= 0)).weighted_by(masses)
     codes = known.codes[units.rows]
     return units.means((codes[:, None] == np.unique(codes)).astype(np.float64)), units
 

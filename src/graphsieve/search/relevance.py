@@ -18,6 +18,7 @@ from graphsieve.graphs.ratio import energy_ratio, on_samples
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of
+from graphsieve.supervision.groups import Units
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
@@ -44,8 +45,8 @@ def relevance(table: Table, known: Supervision) -> Floats:
     kinds = known.kinds
     if known.groups is not None and {"probabilities", "pairs"} & set(kinds):
         # Pairs of a sample and its copy must not count, so one sample of each group is used.
-        units = known.units()
-        table, known = rows_of(table, units.representatives), known.of_units(units)
+        units = known.units().weighted_by(table.weights)
+        table, known = _first_of_each(table, units), known.of_units(units)
     if "probabilities" in kinds:
         rows, factor = known.label_probabilities()
         share = _share(rows_of(table, rows), FactorGraph(factor), CrossGraph(factor))
@@ -85,10 +86,16 @@ def _explained_shares(table: Table, known: Supervision) -> Floats:
 def _share_along_target(table: Table, known: Supervision) -> Floats:
     # One sample of each group is used, so that the neighbours of a sample are not its copies.
     assert known.targets is not None
-    units = known.units(np.flatnonzero(~np.isnan(known.targets)))
+    units = known.units(np.flatnonzero(~np.isnan(known.targets))).weighted_by(table.weights)
     target = units.means(known.targets[units.rows])
     near = target_graph(target, min(N_NEIGHBORS, units.n - 1), None)
-    return _share(rows_of(table, units.representatives), near.graph, complete_graph(units.n))
+    return _share(_first_of_each(table, units), near.graph, complete_graph(units.n))
+
+
+def _first_of_each(table: Table, units: Units) -> Table:
+    """Return the first sample of each unit, with the mean mass of its samples."""
+    part, masses = rows_of(table, units.representatives), units.mean_masses()
+    return part if masses is None else part.weighted_by(masses)
 
 
 def _share(table: Table, together: Graph, apart: Graph) -> Floats:

@@ -12,7 +12,7 @@ import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError, warn
-from graphsieve._base.messages import parameter
+from graphsieve._base.messages import parameter, phrase
 from graphsieve._base.parameters import checked, remedy, setting
 from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.strategy import recall_of
@@ -430,8 +430,9 @@ def _by_score(
     if form is None and choice.cost is not None:
         raise InputError(
             parameter("cost"),
-            " applies to a selection by gain, but features are ranked one by one; leave it out, or "
-            "use ",
+            " applies to a selection by gain, but ",
+            phrase("features"),
+            " are ranked one by one; leave it out, or use ",
             remedy("redundancy", "explain"),
             ".",
         )
@@ -587,7 +588,11 @@ def _n_selected(found: _Found, wanted: int, given: dict[str, Any], choice: Choic
         exactly = isinstance(given["n_features_to_select"], Integral)
         allowed = int(choice.selectable(len(found.scores)).sum())
         if exactly and wanted > allowed:
-            warn(f"{wanted} features were requested, but only {allowed} may be selected.")
+            warn(
+                f"{wanted} ",
+                phrase("features"),
+                f" were requested, but only {allowed} may be selected.",
+            )
         return min(allowed, selected_count(wanted, found.scores, exactly=exactly))
     if choice.keep:
         # The count contains only relevant features, but all features to keep are selected.

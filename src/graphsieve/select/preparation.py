@@ -129,8 +129,9 @@ def with_copies(table: Table, known: Supervision) -> Supervision:
         phrase("samples"),
         f" {'is a copy' if n_copies == 1 else 'are copies'} of other ",
         phrase("samples"),
-        ", with the same values in all features; copies stay together in every split and count "
-        "once; if they are independent, ",
+        ", with the same values in all ",
+        phrase("features"),
+        "; copies stay together in every split and count once; if they are independent, ",
         phrase("pass groups with a different entry for each sample"),
         ".",
     )
@@ -146,7 +147,9 @@ def read_choice(table: Table, given: Mapping[str, Any], wanted: int) -> Choice:
     if len(kept) > wanted:
         raise InputError(
             parameter("keep", keep),
-            f" names {len(kept)} features, but {wanted} are to be selected; raise ",
+            f" names {len(kept)} ",
+            phrase("features"),
+            f", but {wanted} {'is' if wanted == 1 else 'are'} to be selected; raise ",
             parameter("n_features_to_select"),
             ".",
         )
@@ -157,7 +160,9 @@ def read_choice(table: Table, given: Mapping[str, Any], wanted: int) -> Choice:
         if not (mask.any() or kept):
             raise InputError(
                 parameter("candidates", candidates),
-                " allows no feature; name at least one, or leave it out.",
+                " allows no ",
+                phrase("feature"),
+                "; name at least one, or leave it out.",
             )
     return Choice(kept, mask, None if cost is None else _costs(table, cost))
 
@@ -421,8 +426,9 @@ def selected_count(wanted: int, scores: Floats, *, exactly: bool) -> int:
         )
     if wanted > scorable:
         warn(
-            f"{wanted} features were requested, but only {scorable} can be scored; the others "
-            "follow in column order."
+            f"{wanted} ",
+            phrase("features"),
+            f" were requested, but only {scorable} can be scored; the others follow in column order.",
         )
     return wanted
 

@@ -5,7 +5,7 @@ The samples of a group stay together in every split, and count once in tests.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -46,11 +46,14 @@ class Units:
         The unit of each of these samples, in order of appearance. None if each is its own unit.
     n : int
         The number of units.
+    masses : array of float or None
+        The masses of the samples in the means of the units. None if all are 1.
     """
 
     rows: Integers
     owner: Integers | None
     n: int
+    masses: Floats | None = None
 
     @classmethod
     def of(cls, rows: Integers, groups: Integers | None, codes: Integers) -> Units:
@@ -101,17 +104,29 @@ class Units:
     def _averaging(self) -> Any:
         """The matrix that averages the samples of each unit."""
         assert self.owner is not None
-        shape, shares = (self.n, len(self.owner)), 1 / np.bincount(self.owner)
-        return sp.csr_array((shares[self.owner], (self.owner, np.arange(shape[1]))), shape=shape)
+        masses = np.ones(len(self.owner)) if self.masses is None else self.masses
+        shares = masses / np.bincount(self.owner, masses)[self.owner]
+        places = (self.owner, np.arange(len(self.owner)))
+        return sp.csr_array((shares, places), shape=(self.n, len(self.owner)))
+
+    def weighted_by(self, masses: Floats | None) -> Units:
+        """Return the units with means weighted by the masses of all samples of the table."""
+        return self if masses is None else replace(self, masses=masses[self.rows])
+
+    def mean_masses(self) -> Floats | None:
+        """Return the mean mass of the samples of each unit, or None if all are 1."""
+        return None if self.masses is None else replace(self, masses=None).means(self.masses)
 
     def take(self, some: Integers) -> Units:
         """Return some of the units, in this order."""
         if self.owner is None:
-            return Units(self.rows[some], None, len(some))
+            masses = None if self.masses is None else self.masses[some]
+            return Units(self.rows[some], None, len(some), masses)
         place = np.full(self.n, -1, dtype=np.int64)
         place[some] = np.arange(len(some))
         kept = place[self.owner] >= 0
-        return Units(self.rows[kept], place[self.owner[kept]], len(some))
+        masses = None if self.masses is None else self.masses[kept]
+        return Units(self.rows[kept], place[self.owner[kept]], len(some), masses)
 
 
 def pairs_of_units(pairs: Integers, owner: Integers) -> Integers:

@@ -13,6 +13,8 @@ from graphsieve._base.parameters import must_be
 
 # Products of two weights must neither overflow nor underflow.
 LARGEST_WEIGHT = 1e50
+# Largest quotient of two weights. Beyond it, some samples would be all that is left in a mean.
+LARGEST_QUOTIENT = 1e12
 
 
 def read_weights(given: Any, n_samples: int) -> Floats:
@@ -23,11 +25,7 @@ def read_weights(given: Any, n_samples: int) -> Floats:
     >>> read_weights([1, 0, 2.5], 3)
     array([1. , 0. , 2.5])
     """
-    try:
-        weights = np.array(given)
-        weights = weights if weights.dtype.kind in "biuf" else np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputTypeError(must_be("sample_weight", "one number per sample", given)) from error
+    weights = _numbers(given)
     if weights.shape != (n_samples,):
         raise InputError(
             parameter("sample_weight"),
@@ -35,7 +33,6 @@ def read_weights(given: Any, n_samples: int) -> Floats:
             phrase("samples"),
             f", got shape {weights.shape}.",
         )
-    weights = weights.astype(np.float64)
     possible = (weights == 0) | ((weights >= 1 / LARGEST_WEIGHT) & (weights <= LARGEST_WEIGHT))
     if not possible.all():
         place = int(np.flatnonzero(~possible)[0])
@@ -44,11 +41,34 @@ def read_weights(given: Any, n_samples: int) -> Floats:
             f" must contain 0 and numbers from {1 / LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}, got "
             f"{weights[place]:g} at position {place}.",
         )
-    if not weights.any():
+    positive = weights[weights > 0]
+    if len(positive) < 2:
         raise InputError(
             parameter("sample_weight"),
-            " is zero for every ",
+            f" is zero for {'all but one ' if len(positive) else 'every '}",
             phrase("sample"),
-            "; give at least one a positive weight.",
+            "; give at least 2 a positive weight.",
+        )
+    if positive.max() > LARGEST_QUOTIENT * positive.min():
+        raise InputError(
+            parameter("sample_weight"),
+            f" must not differ more than {LARGEST_QUOTIENT:g}-fold, got {positive.min():g} and "
+            f"{positive.max():g}; use 0 for ",
+            phrase("samples"),
+            " to leave out.",
         )
     return weights
+
+
+def _numbers(given: Any) -> Floats:
+    """Return the weights as an array of floats. Text, dates and masked values are refused."""
+    try:
+        weights = np.array(given)
+        if weights.dtype.kind == "O" and not any(isinstance(one, str) for one in weights.flat):
+            weights = weights.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputTypeError(must_be("sample_weight", "one number per sample", given)) from error
+    masked = isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)
+    if masked or weights.dtype.kind not in "biuf":
+        raise InputTypeError(must_be("sample_weight", "one number per sample", given))
+    return weights.astype(np.float64)
