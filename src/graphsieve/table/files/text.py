@@ -13,18 +13,22 @@ import io
 import re
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, UsageError, warn
 from graphsieve._base.locks import SharedSetting
 from graphsieve._base.parameters import must_be, quoted
 from graphsieve.table.files.cells import CellColumns
+from graphsieve.table.files.notation import THOUSANDS, Notation, number
 from graphsieve.table.files.opening import AT_ONCE, ByteSource
 from graphsieve.table.files.table_file import (
+    AS_REQUESTED,
     MISSING,
     TableFile,
     boolean_note,
@@ -33,9 +37,10 @@ from graphsieve.table.files.table_file import (
     check_rows,
     counted,
     listed,
+    marks_note,
+    object_array,
     warn_of_rounded,
 )
-from graphsieve.table.files.text_columns import number
 
 CELLS_AT_ONCE = 2**18  # cells per chunk of rows
 LONGEST_LINE = 2**29  # characters
@@ -44,6 +49,9 @@ LONGEST_LINE = 2**29  # characters
 LONGEST_CELL = 2**27
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
+_ROW_NAMES_NOTE = (
+    "the header has one field less than the rows, so the first field of each row is its name ({})"
+)
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 _SEPARATOR_LINE = re.compile(r'("?)sep=([^\w"\r\n\0])\1[\r\n]*', flags=re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -61,6 +69,21 @@ class TextOptions:
     id_column: str | None = None
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    na_values: tuple[str, ...] = ()
+    decimal: str = "."
+    thousands: str | None = None
+
+    @property
+    def notation(self) -> Notation:
+        """How numbers and missing values are written."""
+        return Notation.of(self.decimal, self.thousands, self.na_values)
+
+    @property
+    def notation_of_kept(self) -> Notation:
+        """How they are written in separate columns."""
+        missing = frozenset(("",)) if self.keep_na_text else MISSING
+        return Notation.of(self.decimal, self.thousands, self.na_values, missing)
 
 
 def check_text_options(options: TextOptions) -> None:
@@ -72,6 +95,13 @@ def check_text_options(options: TextOptions) -> None:
         )
     if options.comment is not None and (not options.comment or _LINE_BREAK.search(options.comment)):
         raise UsageError(must_be("comment", "the start of a comment line", options.comment))
+    if options.decimal not in (".", ","):
+        raise UsageError(must_be("decimal", "'.' or ','", options.decimal))
+    if options.thousands is not None and (
+        options.thousands not in THOUSANDS or options.thousands == options.decimal
+    ):
+        expected = "one of , . ' _ and a blank, other than the decimal sign"
+        raise UsageError(must_be("thousands", expected, options.thousands))
     unknown = UsageError(
         f"{quoted(options.encoding)} is not a text encoding; try 'utf-8', 'latin-1' or 'utf-16'."
     )
@@ -249,9 +279,14 @@ def _named(sep: str) -> str:
     return SEPARATORS.get(sep, quoted(sep))
 
 
-def sniffed_separator(record: str, prefers_tabs: bool = False) -> str:
-    """Return the most frequent candidate outside quotes, or a comma if there is none."""
+def sniffed_separator(record: str, prefers_tabs: bool = False, decimal: str = ".") -> str:
+    """Return the most frequent candidate outside quotes, or a comma if there is none.
+
+    A decimal comma is the separator only if there is no other candidate.
+    """
     outside = "".join(record.split('"')[::2]) if record.count('"') % 2 == 0 else record
+    if decimal == "," and any(sep in outside for sep in SEPARATORS if sep != ","):
+        outside = outside.replace(",", "")
     return "\t" if prefers_tabs and "\t" in outside else max(SEPARATORS, key=outside.count)
 
 
@@ -265,27 +300,54 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     first = lines.first_record()
     if not first:
         raise InputError(f"{lines.name} is an empty file; expected a header and rows.")
-    sep = requested or stated or sniffed_separator(first, prefers_tabs)
+    sep = requested or stated or sniffed_separator(first, prefers_tabs, options.decimal)
     records = _Records(lines, sep)
-    top = records.cells(next(iter(records)))
-    lines.odd = False
-    names, notes = _names(lines.name, top, options.header)
+    rows = iter(records)
+    top = records.cells(next(rows))
+    row: str | list[str] | None = top
+    if options.header:
+        lines.odd = False
+        row = next(rows, None)
+    names, notes = column_names(lines.name, top, options.header)
+    row_names = _name_of_row_names(names, None if row is None else records.cells(row))
+    if row_names is not None:
+        names = [row_names, *names]
+        notes.append(_ROW_NAMES_NOTE.format(quoted(row_names)))
     if stated is not None:
         notes.insert(0, f"columns are separated by {_named(sep)}, as line 1 says")
     elif requested is None and sep != ",":
         notes.insert(0, f"columns are separated by {_named(sep)}")
     check_names(lines.name, names)
-    check_kept(lines.name, (*keep, *options.categorical, *options.numeric), names)
-    columns = CellColumns(names, dict.fromkeys(keep), options.categorical, options.numeric)
-    positions = _gather(records, columns, None if options.header else top, len(names))
+    declared = (*options.categorical, *options.numeric, *options.exclude)
+    check_kept(lines.name, (*keep, *declared), names)
+    columns = CellColumns(
+        names,
+        dict.fromkeys(keep if row_names is None else (*keep, row_names)),
+        options.categorical,
+        options.numeric,
+        left_out=dict.fromkeys(options.exclude, AS_REQUESTED),
+        notation=options.notation,
+    )
+    following = chain([] if row is None else [row], rows)
+    positions = _gather(records, following, columns)
     check_rows(lines.name, len(positions))
-    kept = columns.kept(frozenset(("",)) if options.keep_na_text else MISSING, options.id_column)
-    final, matrix = columns.matrix(positions)
+    kept = columns.kept(options.notation_of_kept, (options.id_column, row_names))
+    named_rows = (
+        None
+        if row_names is None
+        else _row_names(lines.name, kept[row_names], positions, len(names))
+    )
+    left_out = {}
+    if row_names is not None and row_names not in keep:
+        del kept[row_names]
+        left_out[row_names] = "row names"
+    final, matrix = columns.matrix(lines.name, lambda row: f"line {positions[row]}")
     warn_of_rounded(columns.rounded())
     if records.n_blank:
         notes.append(f"{counted(records.n_blank, 'blank line')} skipped")
     if lines.n_comments:
         notes.append(f"{counted(lines.n_comments, 'comment line')} skipped")
+    notes += marks_note(columns.marked, names)
     numeric = tuple(names[column] for column in final)
     return TableFile(
         name=lines.name,
@@ -295,11 +357,49 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
         matrix=matrix if final else np.empty((len(positions), 0)),
         whole=columns.whole() & frozenset(numeric),
         kept=kept,
-        left_out=columns.left_out(),
+        left_out=left_out | columns.left_out(),
         levels=columns.levels,
         positions=np.array(positions, dtype=np.int64),
+        row_names=named_rows,
         notes=(*notes, *boolean_note(columns.booleans())),
     )
+
+
+def _name_of_row_names(names: list[str], row: list[str] | None) -> str | None:
+    """Return a name for the first column if the header has no name for it, as R writes a table.
+
+    A first line of one field is a title, and a line with # is a comment. An empty last field comes
+    from a separator at the end of the line.
+    """
+    if row is None or len(row) != len(names) + 1 or len(names) == 1:
+        return None
+    if names[0].startswith("#") or row[0].startswith("#") or not row[-1].strip():
+        return None
+    name = "row_names"
+    while name in names:
+        name += "_"
+    return name
+
+
+def _row_names(
+    name: str, values: NDArray[np.object_], positions: Sequence[int], n_fields: int
+) -> NDArray[np.object_]:
+    """Return the first field of each row as text. Raise an error if it does not name the rows."""
+    lines: dict[str, int] = {}
+    for value, line in zip(values.tolist(), positions, strict=True):
+        if value is None or str(value) in lines:
+            why = (
+                f"line {line} has none"
+                if value is None
+                else f"{quoted(str(value))} is in lines {lines[str(value)]} and {line}"
+            )
+            raise InputError(
+                f"{name}: line {positions[0]} has {counted(n_fields, 'field')}, expected "
+                f"{n_fields - 1}; the first field is no row name, because {why}, so give every "
+                "column a name in the header."
+            )
+        lines[str(value)] = line
+    return object_array(list(lines))
 
 
 class _Records:
@@ -341,15 +441,13 @@ class _Records:
         return next(self.lines) if line is None else line
 
 
-def _gather(
-    records: _Records, columns: CellColumns, first: list[str] | None, width: int
-) -> array[int]:
-    """Add all records to the columns, and return the lines in which the records start."""
-    lines, sep = records.lines, records.sep
-    chunk: list[str | list[str]] = [] if first is None else [first]
-    positions = array("q", [] if first is None else [lines.started])
+def _gather(records: _Records, rows: Iterable[str | list[str]], columns: CellColumns) -> array[int]:
+    """Add all rows to the columns, and return the lines in which they start."""
+    lines, sep, width = records.lines, records.sep, len(columns.names)
+    chunk: list[str | list[str]] = []
+    positions = array("q")
     at_once = max(1, CELLS_AT_ONCE // width)
-    for record in records:
+    for record in rows:
         found = record.count(sep) + 1 if isinstance(record, str) else len(record)
         if found != width:
             raise InputError(
@@ -374,7 +472,7 @@ def _add(records: _Records, columns: CellColumns, chunk: list[str | list[str]]) 
     records.lines.odd = False
 
 
-def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str]]:
+def column_names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str]]:
     """Return the column names, and notes on names that were generated."""
     if not header:
         return [f"column_{at}" for at in range(1, len(top) + 1)], []
@@ -413,8 +511,6 @@ def _ragged_message(lines: Lines, record: list[str], width: int, top: str, is_fi
         hint = "use --comment '#' if lines that start with # are comments"
     elif found == width + 1 and not record[-1].strip():
         hint = "remove the separator at its end"
-    elif found == width + 1 and is_first:
-        hint = "if its first cell is the name of the row, give that column a name in the header"
     elif is_first:
         hint = (
             "use --sep if the columns have another separator, and --comment '#' if the lines "
@@ -471,8 +567,8 @@ def _check_is_text(source: ByteSource, encoding: str) -> None:
         )
     if not _decodes(head) and _CONTROL.search(head):
         raise InputError(
-            f"{source.name} is not text; expected CSV or similar text, Parquet, Feather, NPZ, MTX "
-            "or h5ad."
+            f"{source.name} is not text; expected CSV or similar text, Excel, Parquet, Feather, "
+            "NPZ, MTX or h5ad."
         )
 
 
