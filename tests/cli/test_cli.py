@@ -574,7 +574,7 @@ def test_messages_name_options_and_keep_names(folder, capsys):
         (
             ["n_neighbors.csv", "--key", "X"],
             2,
-            "n_neighbors.csv is a CSV file; --key chooses an array",
+            "n_neighbors.csv has the format CSV; --key chooses an array",
         ),
         (["n_neighbors.csv", "--input-format", "xls"], 2, "--input-format must be one of csv"),
     ):

@@ -114,7 +114,7 @@ def test_row_261_words_that_mark_missing_values(run, error):
 def test_row_270_options_of_text_files(error, options, named):
     np.savez("t.npz", X=np.eye(4))
     assert error(*options, name="t.npz", code=2) == (
-        f"t.npz is a NPZ file; {named} can only be used for text files.\n"
+        f"t.npz has the format NPZ; {named} can only be used for text files.\n"
     )
 
 

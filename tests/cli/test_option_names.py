@@ -260,7 +260,7 @@ def test_names_of_files_and_columns_are_not_reworded(run):
     assert code == 2
     assert err.startswith("graphsieve: sep must be.csv has no column 'random_state'")
     code, err = run("rank", "sep must be.csv", "--target", "n_neighbors", "--key", "X")
-    assert err.startswith("graphsieve: sep must be.csv is a CSV file; --key chooses")
+    assert err.startswith("graphsieve: sep must be.csv has the format CSV; --key chooses")
     code, err = run(
         "rank", "sep must be.csv", "--target", "kind", "--method", "pearson", "--top", "9"
     )

@@ -231,7 +231,9 @@ def test_a_stray_cell_does_not_fill_the_memory():
 
 def test_options_that_a_workbook_cannot_use():
     for option in ({"sep": ";"}, {"encoding": "latin-1"}, {"comment": "#"}):
-        with pytest.raises(UsageError, match=r"is a XLSX file; .* can only be used for text files"):
+        with pytest.raises(
+            UsageError, match=r"has the format XLSX; .* can only be used for text files"
+        ):
             read(book_of(["a"], [1]), **option)
 
 

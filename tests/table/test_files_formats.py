@@ -259,7 +259,7 @@ def test_options_that_the_format_cannot_use(tmp_path):
     write_npz(tmp_path / "t.npz")
     for options in ({"sep": ";"}, {"encoding": "latin-1"}, {"header": False}, {"comment": "#"}):
         with pytest.raises(
-            UsageError, match=f"NPZ file; {next(iter(options))} can only be used for text"
+            UsageError, match=f"has the format NPZ; {next(iter(options))} can only be used for text"
         ):
             read_table(tmp_path / "t.npz", **options)
     write_parquet(tmp_path / "t.parquet")

@@ -205,6 +205,8 @@ def test_text_among_numbers_is_refused_with_its_line(monkeypatch, n_cells, row):
         (["1,234,567", "1"], "which looks like a thousands separator; add thousands=',' if it is"),
         (["1,234", "1"], "; add thousands=',' if this is 1234, or decimal=',' if it is 1.234"),
         (["0,234", "1"], "which looks like a decimal comma; add decimal=',' if it is one"),
+        (["1.234,5", "1"], "which looks like a decimal comma; add decimal=',' if it is one"),
+        (["1 234,5", "1"], "which looks like a decimal comma; add decimal=',' if it is one"),
         (["12%", "1"], "; remove the percent signs to use it as numbers"),
         (["$12", "1"], "; remove the currency signs to use it as numbers"),
     ],
@@ -215,6 +217,15 @@ def test_numbers_that_need_an_option(cells, message, option):
         read(column("a", cells * 3), **option)
     assert message in str(caught.value)
     assert repr(cells[0]) in str(caught.value)
+
+
+def test_hints_lead_to_a_table_one_by_one():
+    text = column("a", ["1 234,5", "12 345 678,25"])
+    with pytest.raises(InputError, match="add decimal=',' if it is one"):
+        read(text)
+    with pytest.raises(InputError, match="add thousands=' ' if it is one"):
+        read(text, decimal=",")
+    assert read(text, decimal=",", thousands=" ").matrix.tolist() == [[1234.5], [12345678.25]]
 
 
 @pytest.mark.parametrize("cells", [["10%", "high", "low"], ["$", "%", "x"], ["1,2", "a,b", "c,d"]])
@@ -269,7 +280,7 @@ def test_row_names_without_a_name_in_the_header():
     assert table.names == ("a", "b")
     assert table.matrix.tolist() == [[1, 2], [3, 5]]
     assert table.row_names.tolist() == ["r1", "r2"]
-    assert table.left_out == {"row_names": "row names"}
+    assert table.left_out == {}
     assert [table.row_label(row) for row in range(2)] == ["line 2", "line 3"]
     named = read(text, id_column="row_names")
     assert named.kept["row_names"].tolist() == ["r1", "r2"]

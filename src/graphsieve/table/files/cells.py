@@ -21,11 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve._base.array_types import Booleans, Floats
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 from graphsieve.table.files.kinds import Found, Problem, refuse_problems
 from graphsieve.table.files.notation import TYPED, Notation, number, truth
-from graphsieve.table.files.table_file import IDENTIFIER, MISSING, is_missing, object_array
+from graphsieve.table.files.table_file import (
+    IDENTIFIER,
+    MISSING,
+    TableFile,
+    boolean_note,
+    is_missing,
+    marks_note,
+    object_array,
+    row_label,
+    warn_of_rounded,
+)
 from graphsieve.table.files.text_columns import MOST_TEXTS, TextColumn, leveled, refuse_words
 
 MOST_APART = 8  # columns for which the text is needed in addition to the numbers
@@ -65,8 +75,8 @@ class CellColumns:
     ) -> None:
         position = {name: at for at, name in enumerate(names)}
         self.names = names
-        self.levels: dict[str, tuple[Any, ...]] = {}
-        self.marked: dict[str, set[str]] = {}  # columns with marks of missing values
+        self._levels: dict[str, tuple[Any, ...]] = {}
+        self._marked: dict[str, set[str]] = {}  # columns with marks of missing values
         self._notation = notation
         # Words are compared in the same notation as the numbers.
         marks = {notation.plain(mark): mark for mark in notation.marks}
@@ -142,19 +152,47 @@ class CellColumns:
         self._add_chunk(columns, chunk, lambda column: _cells_of(plain, sep, column, width))
         return True
 
-    def matrix(self, table: str, row_label: Callable[[int], str]) -> tuple[list[int], Floats]:
-        """Return the positions of the columns that are features, and their values.
+    def table(
+        self, name: str, format: str, positions: Integers, kept: dict[str, NDArray[np.object_]]
+    ) -> TableFile:
+        """Return the table, with notes on how its cells were read.
 
-        The values of a category are the positions of its `levels`. Columns that are neither numbers
-        nor categories raise an error with the name of the table and the label of a row. The
-        collected chunks are released on the way, so that memory never holds the values twice.
+        Columns that are neither numbers nor categories raise an error.
         """
         found = {column: text.found() for column, text in self._texts.items()}
-        self._refuse_problems(table, found, row_label)
-        made = self._from_text(found)
+        self._refuse_problems(name, found, lambda row: row_label(format, int(positions[row])))
+        final, matrix = self._matrix(self._from_text(found))
+        names = tuple(self.names[column] for column in final)
+        self._left_out |= {
+            column: "empty" for column in self._numeric if not self._has_numbers[column]
+        }
+        rounded = sorted(self._rounded & set(self._numeric))
+        warn_of_rounded([self.names[column] for column in rounded])
+        whole = [at for at in (*self._numeric, *self._booleans) if self._whole[at]]
+        booleans = [self.names[column] for column in sorted(self._booleans)]
+        return TableFile(
+            name=name,
+            format=format,
+            columns=tuple(self.names),
+            names=names,
+            matrix=matrix,
+            whole=frozenset(self.names[column] for column in whole) & frozenset(names),
+            kept=kept,
+            left_out={self.names[at]: self._left_out[at] for at in sorted(self._left_out)},
+            levels=self._levels,
+            positions=positions,
+            notes=(*marks_note(self._marked, self.names), *boolean_note(booleans)),
+        )
+
+    def _matrix(self, made: dict[int, Floats]) -> tuple[list[int], Floats]:
+        """Return the positions of the columns that are features, and their values.
+
+        The values of a category are the positions of its levels. The collected chunks are released
+        on the way, so that memory never holds the values twice.
+        """
         for column in self._numeric:
             if column in self._marks and self._has_numbers[column]:
-                self.marked[self.names[column]] = {mark for _, mark in self._marks[column]}
+                self._marked[self.names[column]] = {mark for _, mark in self._marks[column]}
         numeric = [column for column in self._numeric if self._has_numbers[column]]
         final = sorted([*numeric, *made])
         result = np.empty((self._n_rows, len(final)))
@@ -172,23 +210,20 @@ class CellColumns:
         while made:
             column, codes = made.popitem()
             result[:, final.index(column)] = codes
-        self._left_out |= {
-            column: "empty" for column in self._numeric if not self._has_numbers[column]
-        }
         return final, result
 
     def _refuse_problems(
-        self, table: str, found: dict[int, Found], row_label: Callable[[int], str]
+        self, table: str, found: dict[int, Found], label: Callable[[int], str]
     ) -> None:
         problems: dict[str, Problem] = {}
         for column, one in sorted(found.items()):
             name, problem = self.names[column], one.problem
             is_mixed = problem is None or problem.kind == "mixed"
             if column in self._declared_numbers and not one.is_truth and is_mixed:
-                refuse_words(name, one, row_label)
+                refuse_words(name, one, label)
             if problem is not None and column not in self._declared:
                 problems[name] = problem
-        refuse_problems(table, problems, row_label, self._notation)
+        refuse_problems(table, problems, label, self._notation)
 
     def _from_text(self, found: dict[int, Found]) -> dict[int, Floats]:
         """Return the values of categories and booleans, and record why others are left out."""
@@ -208,12 +243,12 @@ class CellColumns:
             if one.is_truth and not is_declared:
                 self._booleans.append(column)
                 if marks := self._notation.marks_among(filter(None, levels)):
-                    self.marked[name] = marks
+                    self._marked[name] = marks
                 values = kept_values(levels, self._notation)
                 made[column] = np.array(values, dtype=np.float64)[codes]
             else:
                 values = kept_values(levels, replace(self._notation, marks=frozenset()))
-                made[column], self.levels[name] = leveled(values, codes)
+                made[column], self._levels[name] = leveled(values, codes)
         return made
 
     def _written_before(self, column: int, n_rows: int) -> tuple[list[str], NDArray[np.int64]]:
@@ -232,26 +267,6 @@ class CellColumns:
             codes[row] = place.setdefault(mark, len(texts) + len(place))
         return [*texts, *place], codes
 
-    def whole(self) -> frozenset[str]:
-        """Return the names of the numeric columns in which all numbers are written as integers."""
-        return frozenset(
-            self.names[column]
-            for column in (*self._numeric, *self._booleans)
-            if self._whole[column]
-        )
-
-    def booleans(self) -> list[str]:
-        """Return the names of the columns that contain true and false."""
-        return [self.names[column] for column in sorted(self._booleans)]
-
-    def rounded(self) -> list[str]:
-        """Return the names of the columns with integers that float64 does not represent exactly."""
-        return [self.names[column] for column in sorted(self._rounded & set(self._numeric))]
-
-    def left_out(self) -> dict[str, str]:
-        """Return the columns that are no features, with the reasons."""
-        return {self.names[column]: self._left_out[column] for column in sorted(self._left_out)}
-
     def kept(
         self, notation: Notation, names: Collection[str | None] = ()
     ) -> dict[str, NDArray[np.object_]]:
@@ -263,7 +278,7 @@ class CellColumns:
             used = as_names if name in names else notation
             result[name] = object_array(kept_values(cells, used, are_names=name in names))
             if marks := used.marks_among(filter(None, map(used.known, set(cells)))):
-                self.marked[name] = marks
+                self._marked[name] = marks
         return result
 
     def _shared(self, cells: Iterable[str]) -> Iterable[str]:

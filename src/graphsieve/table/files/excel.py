@@ -9,6 +9,7 @@ import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date, time, timedelta
 from typing import Any
 from xml.etree import ElementTree
@@ -19,21 +20,15 @@ from graphsieve._base.errors import InputError, UsageError
 from graphsieve._base.messages import Message, parameter
 from graphsieve._base.optional import needed
 from graphsieve._base.parameters import nearest, quoted
-from graphsieve.table.files.cells import CellColumns
 from graphsieve.table.files.notation import Notation
 from graphsieve.table.files.opening import AT_ONCE, ByteSource, damage_reported
-from graphsieve.table.files.table_file import (
-    AS_REQUESTED,
-    TableFile,
-    boolean_note,
-    check_kept,
-    check_names,
-    check_rows,
-    counted,
-    listed,
-    marks_note,
+from graphsieve.table.files.table_file import TableFile, check_rows, counted, listed
+from graphsieve.table.files.text import (
+    CELLS_AT_ONCE,
+    TextOptions,
+    column_names,
+    empty_columns,
 )
-from graphsieve.table.files.text import CELLS_AT_ONCE, TextOptions, column_names
 
 CELL = 32  # bytes of a cell in memory
 _DATES = (date, time, timedelta)
@@ -100,7 +95,7 @@ def _check_content(source: ByteSource, file: Any, title: str) -> None:
             cells = _FILLED.findall(part)
             if cells:
                 n_columns = max(n_columns, *map(_column_number, {letters for letters, _ in cells}))
-                n_rows = max(n_rows, int(cells[-1][1]))
+                n_rows = max(n_rows, *map(int, {row for _, row in cells}))
             for attributes in _FORMULA.findall(part):
                 place = re.search(rb'\br="(\w+)"', attributes)
                 if b't="str"' not in attributes and place:
@@ -195,53 +190,21 @@ def _table(
     notation = options.notation
     top = [_text(cell, notation).strip() for cell in numbered[0][1]]
     names, named = column_names(name, top, options.header)
-    check_names(name, names)
-    declared = (*options.categorical, *options.numeric)
-    check_kept(name, (*keep, *declared, *options.exclude), names)
     rows = numbered[1:] if options.header else numbered
     filled = [(number, row) for number, row in rows if any(cell != "" for cell in row)]
-    check_rows(name, len(filled))
     dates = _columns_of_dates(names, [row for _, row in filled])
-    left_out = dict.fromkeys(dates - set(options.categorical), "dates")
-    columns = CellColumns(
-        names,
-        keep,
-        options.categorical,
-        options.numeric,
-        left_out=left_out | dict.fromkeys(options.exclude, AS_REQUESTED),
-        notation=notation,
-    )
+    columns = empty_columns(name, names, keep, options, dates)
+    check_rows(name, len(filled))
     at_once = max(1, CELLS_AT_ONCE // len(names))
     for start in range(0, len(filled), at_once):
-        chunk = [
-            [_text(cell, notation) for cell in row] for _, row in filled[start : start + at_once]
-        ]
-        columns.add(chunk, odd=True)
+        chunk = filled[start : start + at_once]
+        columns.add([[_text(cell, notation) for cell in row] for _, row in chunk], odd=True)
     kept = columns.kept(options.notation_of_kept, (options.id_column,))
-    final, matrix = columns.matrix(name, lambda row: f"row {filled[row][0]}")
-    numeric = tuple(names[column] for column in final)
-    n_blank = len(rows) - len(filled)
-    blank = [f"{counted(n_blank, 'blank row')} skipped"] if n_blank else []
-    return TableFile(
-        name=name,
-        format="xlsx",
-        columns=tuple(names),
-        names=numeric,
-        matrix=matrix if final else np.empty((len(filled), 0)),
-        whole=columns.whole() & frozenset(numeric),
-        kept=kept,
-        left_out=columns.left_out(),
-        levels=columns.levels,
-        positions=np.array([number for number, _ in filled], dtype=np.int64),
-        notes=(
-            *notes,
-            *named,
-            *blank,
-            *marks_note(columns.marked, names),
-            *boolean_note(columns.booleans()),
-        ),
-        dates=frozenset(dates & set(keep)),
-    )
+    positions = np.array([number for number, _ in filled], dtype=np.int64)
+    table = columns.table(name, "xlsx", positions, kept)
+    if len(filled) < len(rows):
+        named.append(f"{counted(len(rows) - len(filled), 'blank row')} skipped")
+    return replace(table, notes=(*notes, *named, *table.notes), dates=frozenset(dates & set(keep)))
 
 
 def _columns_of_dates(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> set[str]:

@@ -14,14 +14,15 @@ from graphsieve.table.files.notation import THOUSANDS, TYPED, Notation, truth
 from graphsieve.table.files.table_file import listed
 
 _AMOUNT = r"[+-]?\d[\d.,']*"
+_BLANKS = THOUSANDS["'"] + THOUSANDS[" "]
 _CURRENCY = "[$¢£¤¥₠-⃀]"
 # Text that looks like a number, with a decimal point in place of the decimal sign of the notation
 _NUMBER_LIKE = {
     "either": re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
     "thousands": re.compile(
-        r"[+-]?\d{1,3}((,\d{3}){2,}(\.\d*)?|,\d{3}\.\d*|([ '’\u00a0\u202f]\d{3})+([.,]\d*)?)"
+        rf"[+-]?\d{{1,3}}((,\d{{3}}){{2,}}(\.\d*)?|,\d{{3}}\.\d*|([{_BLANKS}]\d{{3}})+(\.\d*)?)"
     ),
-    "decimal": re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?"),
+    "decimal": re.compile(rf"[+-]?(\d*|\d{{1,3}}([.{_BLANKS}]\d{{3}})+),\d+([eE][+-]?\d+)?"),
     "percent": re.compile(rf"{_AMOUNT}\s*%|%\s*{_AMOUNT}"),
     "currency": re.compile(rf"[+-]?{_CURRENCY}\s*{_AMOUNT}|{_AMOUNT}\s*{_CURRENCY}"),
 }

@@ -93,7 +93,7 @@ class Notation:
 
     def number(self, text: str) -> float | None:
         """Return the number in a text, or None."""
-        return number(self.plain(text))
+        return number(text if self.is_plain else self.plain(text))
 
     def written(self, value: float) -> str:
         """Return the shortest text of a number."""

@@ -358,7 +358,7 @@ def _check_options(name: str, format: str, options: TextOptions, key: str | None
     """Refuse options that have no effect for this format, because they indicate a mistake."""
     if key is not None and format not in ("npz", "xlsx"):
         raise UsageError(
-            f"{name} is a {format.upper()} file; ",
+            f"{name} has the format {format.upper()}; ",
             parameter("key", key),
             " chooses an array of an NPZ file or a sheet of an Excel file only.",
         )
@@ -374,7 +374,7 @@ def _check_options(name: str, format: str, options: TextOptions, key: str | None
     ]
     if given:
         raise UsageError(
-            f"{name} is a {format.upper()} file; ",
+            f"{name} has the format {format.upper()}; ",
             *_listed(given),
             " can only be used for text files.",
         )

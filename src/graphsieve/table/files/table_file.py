@@ -54,8 +54,8 @@ class TableFile:
         The columns of `matrix` that contain only integers. In a text file they must also be written
         as integers (1 and not 1.0).
     kept : dict
-        The columns that were requested separately, with one value per row: str, int, float or bool,
-        or None if the value is missing.
+        The columns that were requested separately, and row names in a text file without a name in
+        the header, with one value per row: str, int, float or bool, or None if it is missing.
     left_out : dict
         All other columns, each with the reason why it is not in `matrix`.
     positions : array of shape (n_rows,)
@@ -112,9 +112,13 @@ class TableFile:
         It is ``"line 17"`` for a text file, counted as in an editor, ``"row 17"`` for a workbook,
         counted as in Excel, and ``"row 16 (counted from 0)"`` for other files.
         """
-        place = int(self.positions[i])
-        labels = {"csv": f"line {place}", "xlsx": f"row {place}"}
-        return labels.get(self.format, f"row {place} (counted from 0)")
+        return row_label(self.format, int(self.positions[i]))
+
+
+def row_label(format: str, position: int) -> str:
+    """Return the position of a row in a file of this format, as words."""
+    labels = {"csv": f"line {position}", "xlsx": f"row {position}"}
+    return labels.get(format, f"row {position} (counted from 0)")
 
 
 def without_missing(table: TableFile, how: How) -> TableFile:

@@ -13,13 +13,12 @@ import io
 import re
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphsieve._base.errors import InputError, UsageError, warn
 from graphsieve._base.locks import SharedSetting
@@ -31,15 +30,12 @@ from graphsieve.table.files.table_file import (
     AS_REQUESTED,
     MISSING,
     TableFile,
-    boolean_note,
     check_kept,
     check_names,
     check_rows,
     counted,
     listed,
-    marks_note,
     object_array,
-    warn_of_rounded,
 )
 
 CELLS_AT_ONCE = 2**18  # cells per chunk of rows
@@ -291,6 +287,31 @@ def sniffed_separator(record: str, prefers_tabs: bool = False, decimal: str = ".
 
 
 def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs: bool) -> TableFile:
+    records, notes = _records(lines, options, prefers_tabs)
+    rows = iter(records)
+    top = records.cells(next(rows))
+    row: str | list[str] | None = top
+    if options.header:
+        lines.odd = False
+        row = next(rows, None)
+    names, named = column_names(lines.name, top, options.header)
+    row_names = _name_of_row_names(names, [] if row is None else records.cells(row))
+    keep = (*keep, *row_names)
+    columns = empty_columns(lines.name, [*row_names, *names], keep, options)
+    positions = _gather(records, chain([] if row is None else [row], rows), columns)
+    check_rows(lines.name, len(positions))
+    kept = columns.kept(options.notation_of_kept, (options.id_column, *row_names))
+    table = columns.table(lines.name, "csv", np.array(positions, dtype=np.int64), kept)
+    if records.n_blank:
+        named.append(f"{counted(records.n_blank, 'blank line')} skipped")
+    if lines.n_comments:
+        named.append(f"{counted(lines.n_comments, 'comment line')} skipped")
+    table = replace(table, notes=(*notes, *named, *table.notes))
+    return _with_row_names(table, row_names[0]) if row_names else table
+
+
+def _records(lines: Lines, options: TextOptions, prefers_tabs: bool) -> tuple[_Records, list[str]]:
+    """Return the records of a file, and a note on their separator."""
     stated, requested = lines.stated_separator(), _separator(options.sep)
     if stated is not None and requested not in (None, stated):
         raise UsageError(
@@ -301,105 +322,72 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     if not first:
         raise InputError(f"{lines.name} is an empty file; expected a header and rows.")
     sep = requested or stated or sniffed_separator(first, prefers_tabs, options.decimal)
-    records = _Records(lines, sep)
-    rows = iter(records)
-    top = records.cells(next(rows))
-    row: str | list[str] | None = top
-    if options.header:
-        lines.odd = False
-        row = next(rows, None)
-    names, notes = column_names(lines.name, top, options.header)
-    row_names = _name_of_row_names(names, None if row is None else records.cells(row))
-    if row_names is not None:
-        names = [row_names, *names]
-        notes.append(_ROW_NAMES_NOTE.format(quoted(row_names)))
+    separated = f"columns are separated by {_named(sep)}"
     if stated is not None:
-        notes.insert(0, f"columns are separated by {_named(sep)}, as line 1 says")
-    elif requested is None and sep != ",":
-        notes.insert(0, f"columns are separated by {_named(sep)}")
-    check_names(lines.name, names)
-    declared = (*options.categorical, *options.numeric, *options.exclude)
-    check_kept(lines.name, (*keep, *declared), names)
-    columns = CellColumns(
+        return _Records(lines, sep), [f"{separated}, as line 1 says"]
+    return _Records(lines, sep), [separated] if requested is None and sep != "," else []
+
+
+def empty_columns(
+    name: str,
+    names: Sequence[str],
+    keep: Sequence[str],
+    options: TextOptions,
+    dates: Collection[str] = (),
+) -> CellColumns:
+    """Return the columns of a table before any row is added."""
+    check_names(name, names)
+    declared = (*options.categorical, *options.numeric)
+    check_kept(name, (*keep, *declared, *options.exclude), names)
+    left_out = dict.fromkeys((one for one in dates if one not in declared), "dates")
+    return CellColumns(
         names,
-        dict.fromkeys(keep if row_names is None else (*keep, row_names)),
+        dict.fromkeys(keep),
         options.categorical,
         options.numeric,
-        left_out=dict.fromkeys(options.exclude, AS_REQUESTED),
+        left_out=left_out | dict.fromkeys(options.exclude, AS_REQUESTED),
         notation=options.notation,
     )
-    following = chain([] if row is None else [row], rows)
-    positions = _gather(records, following, columns)
-    check_rows(lines.name, len(positions))
-    kept = columns.kept(options.notation_of_kept, (options.id_column, row_names))
-    named_rows = (
-        None
-        if row_names is None
-        else _row_names(lines.name, kept[row_names], positions, len(names))
-    )
-    left_out = {}
-    if row_names is not None and row_names not in keep:
-        del kept[row_names]
-        left_out[row_names] = "row names"
-    final, matrix = columns.matrix(lines.name, lambda row: f"line {positions[row]}")
-    warn_of_rounded(columns.rounded())
-    if records.n_blank:
-        notes.append(f"{counted(records.n_blank, 'blank line')} skipped")
-    if lines.n_comments:
-        notes.append(f"{counted(lines.n_comments, 'comment line')} skipped")
-    notes += marks_note(columns.marked, names)
-    numeric = tuple(names[column] for column in final)
-    return TableFile(
-        name=lines.name,
-        format="csv",
-        columns=tuple(names),
-        names=numeric,
-        matrix=matrix if final else np.empty((len(positions), 0)),
-        whole=columns.whole() & frozenset(numeric),
-        kept=kept,
-        left_out=left_out | columns.left_out(),
-        levels=columns.levels,
-        positions=np.array(positions, dtype=np.int64),
-        row_names=named_rows,
-        notes=(*notes, *boolean_note(columns.booleans())),
-    )
 
 
-def _name_of_row_names(names: list[str], row: list[str] | None) -> str | None:
+def _name_of_row_names(names: list[str], row: list[str]) -> list[str]:
     """Return a name for the first column if the header has no name for it, as R writes a table.
 
     A first line of one field is a title, and a line with # is a comment. An empty last field comes
     from a separator at the end of the line.
     """
-    if row is None or len(row) != len(names) + 1 or len(names) == 1:
-        return None
+    if len(row) != len(names) + 1 or len(names) == 1:
+        return []
     if names[0].startswith("#") or row[0].startswith("#") or not row[-1].strip():
-        return None
+        return []
     name = "row_names"
     while name in names:
         name += "_"
-    return name
+    return [name]
 
 
-def _row_names(
-    name: str, values: NDArray[np.object_], positions: Sequence[int], n_fields: int
-) -> NDArray[np.object_]:
-    """Return the first field of each row as text. Raise an error if it does not name the rows."""
+def _with_row_names(table: TableFile, column: str) -> TableFile:
+    """Return the table with the names of its rows. Raise an error if they are not unique."""
     lines: dict[str, int] = {}
-    for value, line in zip(values.tolist(), positions, strict=True):
+    for value, line in zip(table.kept[column], table.positions.tolist(), strict=True):
         if value is None or str(value) in lines:
             why = (
                 f"line {line} has none"
                 if value is None
                 else f"{quoted(str(value))} is in lines {lines[str(value)]} and {line}"
             )
+            width = len(table.columns)
             raise InputError(
-                f"{name}: line {positions[0]} has {counted(n_fields, 'field')}, expected "
-                f"{n_fields - 1}; the first field is no row name, because {why}, so give every "
+                f"{table.name}: {table.row_label(0)} has {counted(width, 'field')}, expected "
+                f"{width - 1}; the first field is no row name, because {why}, so give every "
                 "column a name in the header."
             )
         lines[str(value)] = line
-    return object_array(list(lines))
+    return replace(
+        table,
+        row_names=object_array(list(lines)),
+        notes=(*table.notes, _ROW_NAMES_NOTE.format(quoted(column))),
+    )
 
 
 class _Records:

@@ -6,7 +6,6 @@ repeats a million times is held once.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -102,8 +101,8 @@ class TextColumn:
     def _known(self, cell: str) -> str | None:
         """Return the text of a cell, or None if the cell marks a missing value in any spelling."""
         text = self._notation.known(cell)
-        value = None if text is None else self._notation.number(text)
-        return None if value is not None and math.isnan(value) else text
+        is_nan = text is not None and len(text) <= 4 and text.lower().lstrip("+-") == "nan"
+        return None if is_nan else text
 
 
 def leveled(
