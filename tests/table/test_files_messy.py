@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 
 import numpy as np
 import pytest
@@ -243,6 +244,26 @@ def test_many_texts_are_counted_in_full(monkeypatch, reverse):
     with pytest.raises(InputError, match=r"column 'a' has numbers, but 'w"):
         read(text)
     assert read(column("a", cells[:-2])).left_out == {"a": "an identifier or free text"}
+
+
+WORDS = ["1", "2", "0.5", "?", "-", "", "x", "y", "true", "1,5", "1,234", "5%", "2026-01-31"]
+
+
+def decision(cells, n_cells):
+    """Return what a column becomes, or how its error message continues after the cell."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_module, "CELLS_AT_ONCE", n_cells)
+        try:
+            table = read(column("a", cells))
+        except InputError as error:
+            return re.sub(r"'[^']*' in line \d+|'?[\d,.]+'?", "…", str(error))
+    return table.names, table.levels, table.left_out, table.notes
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), st.randoms(), st.integers(1, 13))
+def test_the_order_of_the_rows_changes_no_decision(cells, random, n_cells):
+    shuffled = random.sample(cells, len(cells))
+    assert decision(shuffled, n_cells) == decision(cells, 10**6)
 
 
 def test_columns_can_be_excluded():

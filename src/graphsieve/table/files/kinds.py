@@ -16,15 +16,16 @@ from graphsieve.table.files.table_file import listed
 _AMOUNT = r"[+-]?\d[\d.,']*"
 _BLANKS = THOUSANDS["'"] + THOUSANDS[" "]
 _CURRENCY = "[$¢£¤¥₠-⃀]"
-# Text that looks like a number, with a decimal point in place of the decimal sign of the notation
+# Text that looks like a number, with a decimal point in place of the decimal sign of the notation.
+# The first form that a text has is its kind. The last kind of a column is its problem.
 _NUMBER_LIKE = {
+    "percent": re.compile(rf"{_AMOUNT}\s*%|%\s*{_AMOUNT}"),
+    "currency": re.compile(rf"[+-]?{_CURRENCY}\s*{_AMOUNT}|{_AMOUNT}\s*{_CURRENCY}"),
     "either": re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
     "thousands": re.compile(
         rf"[+-]?\d{{1,3}}((,\d{{3}}){{2,}}(\.\d*)?|,\d{{3}}\.\d*|([{_BLANKS}]\d{{3}})+(\.\d*)?)"
     ),
     "decimal": re.compile(rf"[+-]?(\d*|\d{{1,3}}([.{_BLANKS}]\d{{3}})+),\d+([eE][+-]?\d+)?"),
-    "percent": re.compile(rf"{_AMOUNT}\s*%|%\s*{_AMOUNT}"),
-    "currency": re.compile(rf"[+-]?{_CURRENCY}\s*{_AMOUNT}|{_AMOUNT}\s*{_CURRENCY}"),
 }
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
 _TEXT = ("word", "date", *_NUMBER_LIKE)
@@ -93,7 +94,9 @@ class Found:
         words = self.counts["word"] + self.counts["date"]
         words += self.counts["mark"] if words else 0
         if n_like and words <= numbers + n_like:
-            return self._number_like()
+            # 1,500 has a decimal comma or a thousands separator if another text surely has one.
+            kind = next(kind for kind in reversed(_NUMBER_LIKE) if self.counts[kind])
+            return Problem(kind, *self.first[kind])
         first = self._first("word", "date", "truth")
         return Problem("mixed", *first) if numbers and first and words <= numbers else None
 
@@ -110,18 +113,6 @@ class Found:
         """Whether all texts are dates."""
         others = self.counts.keys() - {"date", "number", "truth", "mark"}
         return bool(self.counts["date"]) and not others
-
-    def _number_like(self) -> Problem:
-        """Return the first text that looks like a number.
-
-        1,500 has a decimal comma if another text surely has one, and otherwise a thousands
-        separator if another text surely has one.
-        """
-        cell, row = self._first(*_NUMBER_LIKE) or ("", 0)
-        kind = next(kind for kind in _NUMBER_LIKE if self.first.get(kind) == (cell, row))
-        if kind == "either":
-            kind = next((one for one in ("decimal", "thousands") if self.counts[one]), "either")
-        return Problem(kind, cell, row)
 
     def _first(self, *kinds: str) -> tuple[str, int] | None:
         cells = [self.first[kind] for kind in kinds if kind in self.first]
