@@ -9,6 +9,7 @@ identify a case, and ``--only`` repeats it: ``python tests/fuzzing.py --kind npz
 from __future__ import annotations
 
 import argparse
+import datetime
 import functools
 import gzip
 import io
@@ -348,6 +349,33 @@ def _npz(rng: np.random.Generator) -> bytes:
     return _zip(members)
 
 
+@functools.cache
+def _workbook() -> dict[str, bytes]:
+    """Return the members of a workbook with two sheets."""
+    import openpyxl
+
+    book, content = openpyxl.Workbook(), io.BytesIO()
+    for sheet in (book.active, book.create_sheet("More")):
+        sheet.append(["a", "kind", "day"])
+        for row in range(6):
+            sheet.append([row * 1.5, "pq"[row % 2], datetime.date(2026, 1, row + 1)])
+    book.active.merge_cells("F1:G2")
+    book.save(content)
+    with zipfile.ZipFile(content) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _xlsx(rng: np.random.Generator) -> bytes:
+    """Return a workbook with a damaged member and a correct checksum, or a damaged archive."""
+    members = dict(_workbook())
+    if rng.random() < 0.3:
+        return mutated(rng, _zip(members), _zip(members))
+    used = [name for name in members if "docProps" not in name and "theme" not in name]
+    chosen, other = (used[rng.integers(len(used))] for _ in range(2))
+    members[chosen] = mutated(rng, members[chosen], members[other])
+    return _zip(members)
+
+
 def _compressed(rng: np.random.Generator, kind: str, content: bytes) -> bytes:
     """Damage and then compress the content, or the reverse, sometimes with several frames."""
     if kind == "gzip":
@@ -377,8 +405,8 @@ def _results() -> list[bytes]:
 def damaged(kind: str, seed: int, number: int) -> tuple[bytes, np.random.Generator]:
     """Return the file with this number, and the generator for its reading options."""
     rng = np.random.default_rng([seed, number])
-    if kind == "npz":
-        return _npz(rng), rng
+    if kind in ("npz", "xlsx"):
+        return (_npz if kind == "npz" else _xlsx)(rng), rng
     files = valid_files(kind) if kind != "results" else _results()
     content, other = (files[rng.integers(len(files))] for _ in range(2))
     if kind in ("gzip", "zstd"):
@@ -404,8 +432,14 @@ KINDS = (
     "parquet",
     "feather",
     "h5ad",
+    "xlsx",
 )
-NATIVE = ("parquet", "feather", "h5ad")  # formats of native libraries, which may crash the process
+NATIVE = (
+    "parquet",
+    "feather",
+    "h5ad",
+    "xlsx",
+)  # formats of native libraries, which may crash the process
 
 
 def _options(rng: np.random.Generator, kind: str) -> dict[str, Any]:
@@ -433,11 +467,16 @@ def _options(rng: np.random.Generator, kind: str) -> dict[str, Any]:
             "header": [False],
             "comment": ["#", "1", ""],
             "keep_na_text": [True],
+            "na_values": [["x"], ["1", "?"], ["-1.5", "n.a."]],
+            "decimal": [",", ".", ";"],
+            "thousands": [",", ".", "'", " ", "_", "x"],
+            "exclude": [["a"], ["nothing"]],
+            "keep_counter": [True],
         }
         name = list(choices)[rng.integers(len(choices))]
         found[name] = choices[name][rng.integers(len(choices[name]))]
-    if kind == "npz" and rng.random() < 0.2:
-        found["key"] = ["X", "first", "y", "data"][rng.integers(4)]
+    if kind in ("npz", "xlsx") and rng.random() < 0.2:
+        found["key"] = ["X", "first", "y", "data", "More"][rng.integers(5)]
     return found
 
 
@@ -502,7 +541,7 @@ class _TooSlowError(Exception):
 
 def work(kind: str, seed: int, first: int, stop: int) -> None:
     """Read the cases in a child. Print the number of each case first, and then its outcome."""
-    valid_files(kind) if kind not in ("npz", "results") else None
+    valid_files(kind) if kind not in ("npz", "xlsx", "results") else None
     for case in range(3):  # Import the libraries before memory is measured.
         read(kind, damaged(kind, 0, case)[0])
 

@@ -272,6 +272,9 @@ READING = {
     "--drop-missing-columns": ["--drop-missing-columns"],
     "--drop-missing-rows": ["--drop-missing-rows"],
     "--fill-missing": ["--fill-missing"],
+    "--keep-counter": ["--keep-counter"],
+    "--na-values": ["--na-values", "unknown", "-999"],
+    "--thousands": ["--thousands", ","],
     "--sep": ["--sep", ","],
     "--encoding": ["--encoding", "latin-1"],
     "--comment": ["--comment", "#"],
@@ -377,9 +380,9 @@ TRIED = {
     "explain": {"--debug": ["fisher", "--debug"]},
 }
 TRIED_ELSEWHERE = {
-    "rank": {"-h", "--help", "--key", "--no-header"},
-    "compare": {"-h", "--help", "--key", "--no-header"},
-    "select": {"-h", "--help", "--key", "--no-header"},
+    "rank": {"-h", "--help", "--decimal", "--key", "--no-header"},
+    "compare": {"-h", "--help", "--decimal", "--key", "--no-header"},
+    "select": {"-h", "--help", "--decimal", "--key", "--no-header"},
     "methods": {"-h", "--help"},
     "explain": {"-h", "--help"},
     "demo": {"-h", "--help", "--report", "--force", "--seed", "--quiet", "--debug"},
@@ -586,7 +589,7 @@ def test_messages_name_options_and_keep_names(folder, capsys):
         (
             ["n_neighbors.csv", "--key", "X"],
             2,
-            "n_neighbors.csv is a CSV file; --key chooses an array",
+            "n_neighbors.csv has the format CSV; --key chooses an array",
         ),
         (["n_neighbors.csv", "--input-format", "xls"], 2, "--input-format must be one of csv"),
     ):
@@ -1049,7 +1052,7 @@ def test_select_writes_categories_and_whole_groups(run, mixture, ending):
 def test_select_writes_levels_as_they_are(run, folder):
     """A category keeps its spelling, also if it is declared and holds numbers."""
     zips = ["007", "7", "007", "10"] * 5
-    write_csv("t.csv", {"zip": zips, "a": range(20)})
+    write_csv("t.csv", {"zip": zips, "a": range(0, 40, 2)})
     written = run("select", "t.csv", "--categorical", "zip", "--top", "2").out
     assert [row["zip"] for row in csv.DictReader(io.StringIO(written))] == zips
 

@@ -28,12 +28,12 @@ def test_large_whole_numbers_in_mtx_are_written_as_they_are(run, layout, field, 
     """Numbers of type float64 near 2**60 are multiples of 256, so none of these is one."""
     given = [offset + 2 * i + 1 for i in range(12)]
     if layout == "array":
-        lines = ["12 2", *map(str, given), *map(str, range(12))]
+        lines = ["12 2", *map(str, given), *map(str, range(0, 24, 2))]
     else:
         lines = [
             "12 2 24",
             *(f"{i + 1} 1 {value}" for i, value in enumerate(given)),
-            *(f"{i + 1} 2 {i + 1}" for i in range(12)),
+            *(f"{i + 1} 2 {2 * i + 1}" for i in range(12)),
         ]
     Path("t.mtx").write_text(
         "\n".join([f"%%MatrixMarket matrix {layout} {field} general", *lines, ""])
@@ -71,43 +71,6 @@ def test_names_of_rows_stay_as_they_are_written(run, names):
 def test_row_names_that_are_numbers_stay_numbers(run, given, kind):
     put("t.csv", {"id": given, "a": [1, 2]})
     assert [type(value) for value in read_table("t.csv", id_column="id").kept["id"]] == [kind, kind]
-
-
-@pytest.mark.parametrize("name", ["", "id"])
-@pytest.mark.parametrize("first", [0, 1, 1001])
-def test_a_column_that_counts_the_rows_is_told_of(run, name, first):
-    """pandas and R write such a column. In a table sorted by class it would rank first."""
-    put("t.csv", {name: range(first, first + 24), **numbers(), "kind": ["u"] * 12 + ["v"] * 12})
-    shown = name or "column_1"
-    code, _, err = run("rank", "t.csv", "--target", "kind")
-    assert code == 0
-    assert (
-        f"warning: {shown!r} numbers the rows of t.csv; if it is not a measurement, name it in "
-        "--id-column or --exclude." in err
-    )
-    for option in ("--id-column", "--exclude"):
-        assert "numbers the rows" not in run("rank", "t.csv", "--target", "kind", option, shown)[2]
-
-
-def test_columns_that_almost_number_the_rows_are_kept(run):
-    """The columns have one different step, the opposite direction, steps of two, a filled value,
-    and another order.
-    """
-    rows = list(range(24))
-    put(
-        "t.csv",
-        {
-            "late": [*rows[:12], 12.5, *rows[13:]],
-            "down": rows[::-1],
-            "even": [2 * i for i in rows],
-            "gap": [*rows[:5], "", *rows[6:]],
-            "mixed": [0, *rows[22:0:-1], 23],
-            "a": numbers()["a"],
-        },
-    )
-    code, _, err = run("rank", "t.csv", "--fill-missing")
-    assert code == 0
-    assert "the rows of" not in err
 
 
 def test_a_mark_of_the_unknown_in_a_quantity_is_refused(run):
@@ -345,7 +308,10 @@ def test_the_first_line_of_excel_says_the_separator(run, line, sep, named):
     assert table.columns == ("a", "b", "c", "kind")
     assert table.positions.tolist() == list(range(3, 27))
     assert table.notes[0] == f"columns are separated by {named}, as line 1 says"
-    assert len(read_table("t.csv", header=False).columns) == 4
+    assert (
+        len(read_table("t.csv", header=False, exclude=["column_1", "column_2", "column_3"]).columns)
+        == 4
+    )
     assert run("rank", "t.csv", "--target", "kind", "--sep", sep)[0] == 0
     code, out, err = run("rank", "t.csv", "--target", "kind", "--sep", ":")
     assert (code, out) == (2, "")

@@ -27,7 +27,7 @@ COMMAND_ONLY = {
     *("--help", "--debug", "--version", "--quiet", "--force", "--output", "--format", "--json"),
     *("--report", "--rows", "--raw-names", "--full-paths", "--page", "--no-page", "--markdown"),
     *("--results", "--quick", "--full"),
-    *("--target", "--pairs", "--proba", "--proba-columns", "--unsupervised", "--exclude", "--keep"),
+    *("--target", "--pairs", "--proba", "--proba-columns", "--unsupervised", "--keep"),
     *("--drop-missing-columns", "--drop-missing-rows", "--fill-missing"),
     "--group-by-prefix",  # feature_groups may be a dict or a separator.
     "--fraction",  # n_features_to_select may be a number or a fraction.
@@ -212,7 +212,7 @@ def test_all_phrases_have_another_wording_and_all_wordings_are_used():
             "compressed; leave it out.",
         ),
         (("--method", "hybrid", "--redundancy", "none"), "has no --redundancy; leave it out"),
-        (("--key", "X"), "--key chooses an array of NPZ files only"),
+        (("--key", "X"), "--key chooses an array of an NPZ file or a sheet of an Excel file only"),
         (("--sep", ";;"), "--sep must be one character"),
         (("--input-format", "cvs"), "--input-format must be one of"),
     ],
@@ -260,7 +260,7 @@ def test_names_of_files_and_columns_are_not_reworded(run):
     assert code == 2
     assert err.startswith("graphsieve: sep must be.csv has no column 'random_state'")
     code, err = run("rank", "sep must be.csv", "--target", "n_neighbors", "--key", "X")
-    assert err.startswith("graphsieve: sep must be.csv is a CSV file; --key chooses")
+    assert err.startswith("graphsieve: sep must be.csv has the format CSV; --key chooses")
     code, err = run(
         "rank", "sep must be.csv", "--target", "kind", "--method", "pearson", "--top", "9"
     )

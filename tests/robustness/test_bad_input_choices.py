@@ -214,7 +214,7 @@ def test_categories_of_a_sparse_matrix():
     refused(words, table=sp.csr_array(X), categorical=[0])
 
 
-@case(270)
+@case(280)
 def test_weights():
     for weights, words in (
         (np.ones(3), "must have one number for each of the 24 samples, got shape (3,)"),

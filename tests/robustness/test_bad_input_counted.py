@@ -11,7 +11,7 @@ from cases import cases_in_table, cases_of, module_of
 
 DOCS = Path(__file__).parents[2] / "docs"
 RELIABILITY, CASES = DOCS / "reliability.md", DOCS / "reliability-cases.md"
-N_CASES, N_BY_PYTHON, N_BY_COMMAND = 212, 143, 123
+N_CASES, N_BY_PYTHON, N_BY_COMMAND = 223, 143, 134
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,8 @@ def by_python():
 
 @pytest.fixture(scope="module")
 def by_command():
-    return cases_of(module_of("cli/test_cli_bad_input.py"))
+    modules = ("test_cli_bad_input", "test_cli_messy_files")
+    return set().union(*(cases_of(module_of(f"cli/{name}.py")) for name in modules))
 
 
 def test_as_many_cases_as_ever_are_covered(by_python, by_command):

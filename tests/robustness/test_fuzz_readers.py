@@ -63,7 +63,7 @@ def test_damaged_files(kind):
 
 @pytest.mark.parametrize("kind", NATIVE)
 def test_damaged_files_of_foreign_libraries(kind):
-    """Run in a child process, because pyarrow and HDF5 may crash. Such a crash must be reported in
+    """Run in a child process, because pyarrow, HDF5 and calamine may crash. Such a crash must be reported in
     one sentence.
     """
     _, counts, faults = watched(kind, 0, 0, 4 * EXAMPLES)

@@ -19,7 +19,7 @@ FORMATS = ("table", "csv", "tsv", "json")
 ROWS_SHOWN = 20
 UNLABELED = -1  # default mark of an unknown class
 TABLE_HELP = (
-    "file to read: CSV, TSV, Parquet, Feather, NPZ, MTX or h5ad, optionally compressed with gzip "
+    "file to read: CSV, TSV, Excel, Parquet, Feather, NPZ, MTX or h5ad, optionally compressed with gzip "
     "or zstd; - reads standard input"
 )
 
@@ -349,6 +349,20 @@ def _add_table(command: Parser) -> None:
         metavar="COL",
         help="columns that must hold numbers",
     )
+    reading.add_argument(
+        "--keep-counter",
+        action="store_true",
+        help="keep columns that number the rows as features (default: they are excluded)",
+    )
+    reading.add_argument(
+        "--na-values",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="WORD",
+        help="further words or numbers that mark missing values in a text file, such as unknown or "
+        "-999",
+    )
     missing = reading.add_mutually_exclusive_group()
     missing.add_argument(
         "--drop-missing-columns",
@@ -373,6 +387,15 @@ def _add_table(command: Parser) -> None:
         "of a category",
     )
     reading.add_argument(
+        "--decimal", metavar="C", help="decimal sign of a text file: . or , (default: .)"
+    )
+    reading.add_argument(
+        "--thousands",
+        metavar="C",
+        help="sign between groups of three digits in a text file: , . ' _ or a blank "
+        "(default: none)",
+    )
+    reading.add_argument(
         "--sep",
         metavar="C",
         help="separator of a text file; \\t for a tab (default: detected)",
@@ -387,7 +410,9 @@ def _add_table(command: Parser) -> None:
         "--comment", metavar="SIGN", help="ignore lines that start with SIGN, such as '#'"
     )
     reading.add_argument(
-        "--key", metavar="NAME", help="name of the array in an NPZ file that holds the table"
+        "--key",
+        metavar="NAME",
+        help="array of an NPZ file or sheet of an Excel file that holds the table",
     )
     reading.add_argument(
         "--input-format",

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats
@@ -24,24 +23,26 @@ from graphsieve._base.errors import (
 from graphsieve._base.messages import Part, message_of
 from graphsieve._base.parameters import quoted
 from graphsieve.cli.arguments import UNLABELED
+from graphsieve.cli.option_names import for_the_command
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.containers import column_label
+from graphsieve.table.files.kinds import problem_message
 from graphsieve.table.files.knowledge import read_pairs_file, read_probabilities_file, row_ids
+from graphsieve.table.files.notation import TYPED, Notation, number
 from graphsieve.table.files.opening import name_of
 from graphsieve.table.files.reading import read_table
 from graphsieve.table.files.table_file import (
+    COUNTER,
     TableFile,
-    check_kept,
     counted,
     listed,
-    without_columns,
     without_missing,
 )
-from graphsieve.table.files.text_columns import number
+from graphsieve.table.files.text_columns import TextColumn
 
 LEFT_OUT_SHOWN = 5
 CLASSES_SHOWN = 6
-FEWEST_COUNTED = 10  # rows; in a shorter table a measurement may be 1, 2, 3 by chance
+WRITTEN = ("csv", "xlsx")  # formats with numbers and missing values that may be written as text
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,11 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
         id_column=options.id_column,
         categorical=options.categorical,
         numeric=options.numeric,
+        exclude=options.exclude,
+        keep_counter=options.keep_counter,
+        na_values=options.na_values,
+        decimal=options.decimal or ".",
+        thousands=options.thousands,
         sep=options.sep,
         encoding=options.encoding or "utf-8",
         header=not options.no_header,
@@ -117,19 +123,22 @@ def read_case(options: argparse.Namespace, *, keep: list[str] | None = None) -> 
         keep_na_text=options.keep_na_text,
         progress=False if options.quiet else None,
     )
-    table = without_missing(_without(whole, options.exclude), options.missing)
+    whole = replace(whole, notes=tuple(for_the_command(message_of(one)) for one in whole.notes))
+    _check_target(options, whole)
+    table = without_missing(whole, options.missing)
     if not table.names:
+        advice = "; use --keep-counter if it is a measurement"
         raise InputError(
-            f"{table.name} has no column to rank ({_left_out(table) or 'none is left'})."
+            f"{table.name} has no column to rank ({_left_out(table) or 'none is left'})"
+            f"{advice if COUNTER in table.left_out.values() else ''}."
         )
-    _warn_of_counted_rows(_without(whole, options.exclude))
     for name in targets:
         if name in table.dates:
             raise InputError(
                 f"the target {quoted(name)} of {table.name} holds dates; convert them to numbers "
                 "or classes explicitly."
             )
-    y = _target(table, targets)
+    y = _target(options, table)
     known = (
         None
         if y is None
@@ -237,11 +246,43 @@ def _check_knowledge_options(options: argparse.Namespace) -> None:
             )
 
 
-def _target(table: TableFile, names: Sequence[str]) -> NDArray[Any] | None:
+def _notation(options: argparse.Namespace, table: TableFile) -> Notation:
+    """Return the notation of the cells of the table."""
+    if table.format not in WRITTEN:
+        return TYPED
+    return Notation.of(options.decimal or ".", options.thousands, options.na_values)
+
+
+def _check_target(options: argparse.Namespace, table: TableFile) -> None:
+    """Refuse text among the numbers of a target, unless it is declared as classes.
+
+    Otherwise one such cell would turn a continuous target into classes.
+    """
+    if options.target_type == "classes" or len(options.target or ()) != 1:
+        return
+    name = options.target[0]
+    values, notation = table.kept[name], _notation(options, table)
+    if name in table.dates or not any(isinstance(value, str) for value in values):
+        return
+    column = TextColumn(notation, most=None)
+    column.add("" if value is None else value for value in values)
+    problem = column.found().problem
+    if problem is not None:
+        subject = f"the target {quoted(name)} of {table.name}"
+        otherwise = [" or add --target-type classes."]
+        raise InputError(
+            problem_message(
+                subject, problem, table.row_label(problem.row), notation, otherwise=otherwise
+            )
+        )
+
+
+def _target(options: argparse.Namespace, table: TableFile) -> NDArray[Any] | None:
     """Return the column of the target, or several columns of numbers, or None."""
+    names = options.target or ()
     if len(names) < 2:
         return table.kept[names[0]] if names else None
-    return np.stack([_numbers(table, name, "a number") for name in names], axis=1)
+    return np.stack([_numbers(options, table, name, "a number") for name in names], axis=1)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -258,7 +299,7 @@ def _confident(
             f"--confidence-column needs class labels, but column {_listed(options.target)} is a "
             "continuous target; leave it out, or add --target-type classes."
         )
-    values = _numbers(table, name, "a probability")
+    values = _numbers(options, table, name, "a probability")
     unknown = np.flatnonzero(known.labeled & np.isnan(values))
     if len(unknown):
         raise InputError(
@@ -301,35 +342,6 @@ def _subjects(options: argparse.Namespace, table: TableFile) -> NDArray[np.objec
                 "give every row a subject."
             )
     return subjects
-
-
-def _without(table: TableFile, excluded: list[str]) -> TableFile:
-    """Return the table without the columns that the user excluded."""
-    check_kept(table.name, excluded, table.columns)
-    return without_columns(
-        table, [at for at, name in enumerate(table.names) if name in set(excluded)], "as requested"
-    )
-
-
-def _warn_of_counted_rows(table: TableFile) -> None:
-    """Warn of columns that number the rows.
-
-    In a table sorted by the target, such a column predicts the target better than any other.
-    """
-    if sp.issparse(table.matrix) or table.matrix.shape[0] < FEWEST_COUNTED:
-        return
-    rows, first = np.arange(table.matrix.shape[0]), table.matrix[0].astype(np.float64)
-    with np.errstate(over="ignore"):
-        # A cheap test of the last row, so that only few columns are compared as a whole
-        likely = np.flatnonzero(table.matrix[-1] - first == rows[-1])
-        found = [
-            table.names[at] for at in likely if (table.matrix[:, at] - first[at] == rows).all()
-        ]
-    if found:
-        warn(
-            f"{listed(found)} {'numbers' if len(found) == 1 else 'number'} the rows of "
-            f"{table.name}; if it is not a measurement, name it in --id-column or --exclude."
-        )
 
 
 def _check_mark_of_the_unknown(
@@ -381,8 +393,10 @@ def _further_knowledge(
             )
         found = of_rows if found is None else found | of_rows
     if options.proba_columns is not None:
-        columns = [_numbers(table, name, "a probability") for name in options.proba_columns]
-        matrix = np.stack(columns, axis=1)
+        matrix = np.stack(
+            [_numbers(options, table, name, "a probability") for name in options.proba_columns],
+            axis=1,
+        )
         names = np.array(options.proba_columns)
         with _probabilities_by_name(
             table.name, [table.row_label(row) for row in range(len(matrix))], options.proba_columns
@@ -473,16 +487,21 @@ def _probabilities_by_name(
         raise InputError(message_of(error).worded(by_name)) from None
 
 
-def _numbers(table: TableFile, name: str, expected: str) -> Floats:
+def _numbers(options: argparse.Namespace, table: TableFile, name: str, expected: str) -> Floats:
     """Return a column of numbers, with NaN for empty cells."""
-    for row, value in enumerate(table.kept[name]):
-        # If a cell of the column holds text, all cells do, also those with numbers.
-        if isinstance(value, str) and number(value) is None:
-            raise InputError(
-                f"column {quoted(name)} holds {quoted(value)} in {table.row_label(row)}; expected "
-                f"{expected}."
-            )
-    return table.kept[name].astype(np.float64)
+    notation = _notation(options, table)
+    # If a cell of the column holds text, all cells do, also those with numbers.
+    values = [
+        notation.number(value) if isinstance(value, str) else np.nan if value is None else value
+        for value in table.kept[name]
+    ]
+    if None in values:
+        row = values.index(None)
+        raise InputError(
+            f"column {quoted(name)} holds {quoted(table.kept[name][row])} in "
+            f"{table.row_label(row)}; expected {expected}."
+        )
+    return np.array(values, dtype=np.float64)
 
 
 def _table_line(table: TableFile) -> str:

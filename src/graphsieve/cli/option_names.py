@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from graphsieve._base.messages import Message, Part
 
 OPTIONS = {
@@ -9,6 +11,11 @@ OPTIONS = {
     "id_column": "--id-column",
     "categorical": "--categorical",
     "numeric": "--numeric",
+    "exclude": "--exclude",
+    "keep_counter": "--keep-counter",
+    "na_values": "--na-values",
+    "decimal": "--decimal",
+    "thousands": "--thousands",
     "feature_groups": "--feature-groups",
     "keep": "--keep-feature",
     "candidates": "--candidates",
@@ -63,6 +70,7 @@ WORDS = {
     "samples": "rows",
     "pass": "add",
     "they are NaN": "they have no score",
+    "replace it by None": "leave its cells empty, or name it in --na-values for a text file,",
     "X by a constant": "its numbers by a constant",
     "compress is None": "nothing is to be compressed",
     "no supervision is available": (
@@ -95,4 +103,9 @@ def _in_options(part: Part) -> str:
         option = "--group-by-prefix"
     if part.kind == "parameter" or part.value is ... or isinstance(part.value, bool):
         return option
-    return f"{option} {'none' if part.value is None else part.value}"
+    return f"{option} {'none' if part.value is None else _for_the_shell(str(part.value))}"
+
+
+def _for_the_shell(value: str) -> str:
+    """Return the value in quotes if a shell needs them."""
+    return f'"{value}"' if value == "'" else shlex.quote(value)

@@ -41,7 +41,6 @@ def shown_path(path: str, options: argparse.Namespace) -> str:
 def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str) -> str:
     reading = _reading(options)
     further = [] if options.missing == "refuse" else ["without_missing"]
-    further += ["without_columns"] if options.exclude else []
     lines = [f"from graphsieve import {call}, read_table"]
     if case.supervision is not None:
         lines = [f"from graphsieve import Supervision, {call}, read_table"]
@@ -92,6 +91,11 @@ def _reading(options: argparse.Namespace) -> list[str]:
         "id_column": options.id_column,
         "categorical": options.categorical or None,
         "numeric": options.numeric or None,
+        "exclude": options.exclude or None,
+        "keep_counter": options.keep_counter or None,
+        "na_values": options.na_values or None,
+        "decimal": options.decimal,
+        "thousands": options.thousands,
         "sep": options.sep,
         "encoding": options.encoding,
         "header": False if options.no_header else None,
@@ -113,12 +117,6 @@ def _changes(options: argparse.Namespace) -> list[str]:
     lines = []
     if options.pairs or options.proba:
         lines.append(f"ids = row_ids(table, {options.id_column!r})")
-    if options.exclude:
-        lines.append(
-            f"excluded = [table.names.index(name) for name in {options.exclude!r} if name in "
-            "table.names]"
-        )
-        lines.append('table = without_columns(table, excluded, "as requested")')
     if options.missing != "refuse":
         lines += ["before = table.positions"] * (
             options.missing == "drop-rows" and bool(options.pairs or options.proba)

@@ -42,6 +42,14 @@ MOST_INTEGER_CLASSES = 100  # an integer target with more distinct values is con
 MOST_FLOAT_CLASSES = 20
 LARGEST_PLAIN_CODE = 3  # Integers up to this number are codes, even if few are known.
 LARGEST_SMALL_CODE = 10  # Integers up to this number are codes if a third of them are repetitions.
+# Class names that may stand for samples without a label
+UNKNOWN = frozenset(
+    (
+        *("unknown", "unk", "missing", "undefined", "unspecified", "unlabelled", "unlabeled"),
+        *("not known", "not available", "not specified", "no data"),
+        *("?", "??", "???", "-", "--", "."),
+    )
+)
 FEW_SINGLE_SAMPLES = 3  # More classes than this with one sample each raise a warning.
 
 
@@ -62,6 +70,8 @@ def read_labels(y: Any, unlabeled: int | None, what: str = "y") -> tuple[Integer
     _refuse_numbers_and_text(values[known], what)
     classes, codes = _sorted_classes(values[known])
     _warn_of_names_alike(classes, what)
+    if what == "y":
+        _warn_of_unknown_classes(classes)
     labels = np.full(len(values), -1, dtype=np.int64)
     labels[known] = codes
     return labels, classes
@@ -145,6 +155,21 @@ def _warn_of_names_alike(names: NDArray[Any], what: str) -> None:
                 f"{one} in two spellings; write them alike if they are one."
             )
             return
+
+
+def _warn_of_unknown_classes(names: NDArray[Any]) -> None:
+    """Warn about a class that may stand for samples without a label, such as "unknown"."""
+    found = [
+        name for name in names.tolist() if isinstance(name, str) and _spelling(name) in UNKNOWN
+    ]
+    if found:
+        warn(
+            f"{quoted(found[0])} is one of {len(names)} classes, but may mark unlabelled ",
+            phrase("samples"),
+            "; ",
+            phrase("replace it by None"),
+            " if it does.",
+        )
 
 
 def _spelling(name: str | bytes) -> str:

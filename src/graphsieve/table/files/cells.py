@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -19,29 +21,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsieve._base.array_types import Booleans, Floats
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
+from graphsieve.table.files.kinds import Found, Problem, refuse_problems
+from graphsieve.table.files.notation import TYPED, Notation, number, truth
 from graphsieve.table.files.table_file import (
     IDENTIFIER,
     MISSING,
+    TableFile,
+    boolean_note,
     is_missing,
-    kept_text,
+    marks_note,
     object_array,
+    row_label,
+    warn_of_rounded,
 )
-from graphsieve.table.files.text_columns import (
-    MOST_TEXTS,
-    TextColumn,
-    leveled,
-    number,
-    numbers_of,
-    truth,
-)
+from graphsieve.table.files.text_columns import MOST_TEXTS, TextColumn, leveled, refuse_words
 
 MOST_APART = 8  # columns for which the text is needed in addition to the numbers
 # Number of distinct texts that are shared. A column with more of them holds names, which rarely
 # repeat.
 MOST_HELD = 10_000
-_AS_NAN = dict.fromkeys(MISSING, "nan")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
 
@@ -57,6 +57,10 @@ class CellColumns:
         Columns that are kept separately. They stay text until all rows have been read.
     categorical, numeric : sequence of str
         Columns that are declared as categories or as numbers.
+    left_out : dict
+        Columns that are not converted, with the reasons.
+    notation : Notation
+        How numbers and missing values are written.
     """
 
     def __init__(
@@ -65,20 +69,33 @@ class CellColumns:
         keep: Iterable[str],
         categorical: Sequence[str] = (),
         numeric: Sequence[str] = (),
+        *,
+        left_out: Mapping[str, str],
+        notation: Notation,
     ) -> None:
         position = {name: at for at, name in enumerate(names)}
         self.names = names
-        self.levels: dict[str, tuple[Any, ...]] = {}
+        self._levels: dict[str, tuple[Any, ...]] = {}
+        self._marked: dict[str, set[str]] = {}  # columns with marks of missing values
+        self._notation = notation
+        # Words are compared in the same notation as the numbers.
+        marks = {notation.plain(mark): mark for mark in notation.marks}
+        self._as_nan = dict.fromkeys([*map(notation.plain, notation.missing), *marks], "nan")
+        self._as_mark = marks
+        self._marks: dict[int, list[tuple[int, str]]] = {}  # rows and marks, by column
         self._kept: dict[int, list[str]] = {position[name]: [] for name in keep}
         # Numbers that are declared as a category are levels as they are written, such as 007.
-        self._texts = {position[name]: TextColumn(most=None) for name in categorical}
+        self._texts = {position[name]: TextColumn(notation, most=None) for name in categorical}
         self._declared = {position[name] for name in categorical}
         self._declared_numbers = {position[name] for name in numeric}
-        self._numeric = [
-            at for at in range(len(names)) if at not in self._kept and at not in self._texts
-        ]
+        self._left_out = {
+            position[name]: why
+            for name, why in left_out.items()
+            if position[name] not in self._kept
+        }
+        apart = {*self._kept, *self._texts, *self._left_out}
+        self._numeric = [at for at in range(len(names)) if at not in apart]
         self._booleans: list[int] = []
-        self._left_out: dict[int, str] = {}
         self._n_rows = 0
         self._has_numbers = np.zeros(len(names), dtype=bool)
         self._whole = np.ones(len(names), dtype=bool)
@@ -108,13 +125,15 @@ class CellColumns:
         (`test_both_parsers_give_the_same_numbers`).
         """
         undecided = [at for at in self._numeric if self._whole[at] or not self._has_numbers[at]]
-        texts = {at: text for at, text in self._texts.items() if not text.is_given_up}
-        apart = [*self._kept, *undecided, *texts]
+        apart = [*self._kept, *undecided, *self._texts]
         if not self._chunks or self._gaps or len(apart) > MOST_APART or not self._numeric:
             return False
+        if self._notation.thousands is not None or self._notation.decimal == sep:
+            return False
+        plain = lines if self._notation.is_plain else list(map(self._notation.swapped, lines))
         try:
             chunk = np.loadtxt(
-                lines,
+                plain,
                 delimiter=sep,
                 comments=None,
                 usecols=self._numeric,
@@ -124,24 +143,56 @@ class CellColumns:
         except ValueError:
             return False
         columns = np.array(self._numeric)
-        cells = {column: _cells_of(lines, sep, column, len(self.names)) for column in apart}
+        width = len(self.names)
         for column, kept in self._kept.items():
-            kept.extend(self._shared(cells[column]))
-        for column, text in texts.items():
-            text.add(cells[column])
+            kept.extend(self._shared(_cells_of(lines, sep, column, width)))
+        for column, text in self._texts.items():
+            text.add(_cells_of(lines, sep, column, width))
         self._n_rows += len(lines)
-        self._note_kinds(columns, chunk, cells.__getitem__)
-        self._chunks.append((columns, chunk))
+        self._add_chunk(columns, chunk, lambda column: _cells_of(plain, sep, column, width))
         return True
 
-    def matrix(self, lines: Sequence[int]) -> tuple[list[int], Floats]:
+    def table(
+        self, name: str, format: str, positions: Integers, kept: dict[str, NDArray[np.object_]]
+    ) -> TableFile:
+        """Return the table, with notes on how its cells were read.
+
+        Columns that are neither numbers nor categories raise an error.
+        """
+        found = {column: text.found() for column, text in self._texts.items()}
+        self._refuse_problems(name, found, lambda row: row_label(format, int(positions[row])))
+        final, matrix = self._matrix(self._from_text(found))
+        names = tuple(self.names[column] for column in final)
+        self._left_out |= {
+            column: "empty" for column in self._numeric if not self._has_numbers[column]
+        }
+        rounded = sorted(self._rounded & set(self._numeric))
+        warn_of_rounded([self.names[column] for column in rounded])
+        whole = [at for at in (*self._numeric, *self._booleans) if self._whole[at]]
+        booleans = [self.names[column] for column in sorted(self._booleans)]
+        return TableFile(
+            name=name,
+            format=format,
+            columns=tuple(self.names),
+            names=names,
+            matrix=matrix,
+            whole=frozenset(self.names[column] for column in whole) & frozenset(names),
+            kept=kept,
+            left_out={self.names[at]: self._left_out[at] for at in sorted(self._left_out)},
+            levels=self._levels,
+            positions=positions,
+            notes=(*marks_note(self._marked, self.names), *boolean_note(booleans)),
+        )
+
+    def _matrix(self, made: dict[int, Floats]) -> tuple[list[int], Floats]:
         """Return the positions of the columns that are features, and their values.
 
-        The values of a category are the positions of its `levels`. `lines` are the lines of the
-        rows. The collected chunks are released on the way, so that memory never holds the values
-        twice.
+        The values of a category are the positions of its levels. The collected chunks are released
+        on the way, so that memory never holds the values twice.
         """
-        made = self._from_text(lines)
+        for column in self._numeric:
+            if column in self._marks and self._has_numbers[column]:
+                self._marked[self.names[column]] = {mark for _, mark in self._marks[column]}
         numeric = [column for column in self._numeric if self._has_numbers[column]]
         final = sorted([*numeric, *made])
         result = np.empty((self._n_rows, len(final)))
@@ -159,37 +210,49 @@ class CellColumns:
         while made:
             column, codes = made.popitem()
             result[:, final.index(column)] = codes
-        self._left_out |= {
-            column: "empty" for column in self._numeric if not self._has_numbers[column]
-        }
         return final, result
 
-    def _from_text(self, lines: Sequence[int]) -> dict[int, Floats]:
+    def _refuse_problems(
+        self, table: str, found: dict[int, Found], label: Callable[[int], str]
+    ) -> None:
+        problems: dict[str, Problem] = {}
+        for column, one in sorted(found.items()):
+            name, problem = self.names[column], one.problem
+            is_mixed = problem is None or problem.kind == "mixed"
+            if column in self._declared_numbers and not one.is_truth and is_mixed:
+                refuse_words(name, one, label)
+            if problem is not None and column not in self._declared:
+                problems[name] = problem
+        refuse_problems(table, problems, label, self._notation)
+
+    def _from_text(self, found: dict[int, Found]) -> dict[int, Floats]:
         """Return the values of categories and booleans, and record why others are left out."""
         made: dict[int, Floats] = {}
         for column, text in self._texts.items():
-            name, found = self.names[column], text.found()
-            if column in self._declared_numbers and not found.is_truth:
-                numbers_of(name, text, lambda row: f"line {lines[row]}")  # raises an error
-            declared = column in self._declared and any(found.counts.values())
-            why = None if declared else found.why_no_category(lambda row: f"line {lines[row]}")
-            if why is None:
-                text.add_levels(*self._written_before(column, text.first_row))
-                why = IDENTIFIER if text.is_given_up else None
-            if why is not None:
-                self._left_out[column] = why
+            name, one = self.names[column], found[column]
+            is_declared = column in self._declared
+            if not one.counts or (one.holds_dates and not is_declared):
+                self._left_out[column] = "dates" if one.counts else "empty"
+                continue
+            text.add_levels(*self._written_before(column, text.first_row))
+            if text.is_given_up:
+                self._left_out[column] = IDENTIFIER
                 continue
             codes = np.roll(text.codes, text.first_row)
-            values = kept_values(text.levels)
-            if found.is_truth and not declared:
+            levels = text.levels
+            if one.is_truth and not is_declared:
                 self._booleans.append(column)
+                if marks := self._notation.marks_among(filter(None, levels)):
+                    self._marked[name] = marks
+                values = kept_values(levels, self._notation)
                 made[column] = np.array(values, dtype=np.float64)[codes]
             else:
-                made[column], self.levels[name] = leveled(values, codes)
+                values = kept_values(levels, replace(self._notation, marks=frozenset()))
+                made[column], self._levels[name] = leveled(values, codes)
         return made
 
     def _written_before(self, column: int, n_rows: int) -> tuple[list[str], NDArray[np.int64]]:
-        """Return the numbers of a column before its first text, as distinct texts and codes."""
+        """Return the numbers and marks of a column before its first text, as texts and codes."""
         values = np.full(n_rows, np.nan)
         start = 0
         for columns, chunk in self._chunks:
@@ -198,39 +261,25 @@ class CellColumns:
             start += len(chunk)
         distinct, codes = np.unique(values, return_inverse=True)
         # The text of a number is not kept. It is written in the shortest form.
-        texts = [repr(int(one) if one.is_integer() else one) for one in distinct.tolist()]
-        return texts, codes
-
-    def whole(self) -> frozenset[str]:
-        """Return the names of the numeric columns in which all numbers are written as integers."""
-        return frozenset(
-            self.names[column]
-            for column in (*self._numeric, *self._booleans)
-            if self._whole[column]
-        )
-
-    def booleans(self) -> list[str]:
-        """Return the names of the columns that contain true and false."""
-        return [self.names[column] for column in sorted(self._booleans)]
-
-    def rounded(self) -> list[str]:
-        """Return the names of the columns with integers that float64 does not represent exactly."""
-        return [self.names[column] for column in sorted(self._rounded & set(self._numeric))]
-
-    def left_out(self) -> dict[str, str]:
-        """Return the columns that are no features, with the reasons."""
-        return {self.names[column]: self._left_out[column] for column in sorted(self._left_out)}
+        texts = [self._notation.written(one) for one in distinct.tolist()]
+        place: dict[str, int] = {}
+        for row, mark in self._marks.get(column, ()):
+            codes[row] = place.setdefault(mark, len(texts) + len(place))
+        return [*texts, *place], codes
 
     def kept(
-        self, missing: frozenset[str], id_column: str | None = None
+        self, notation: Notation, names: Collection[str | None] = ()
     ) -> dict[str, NDArray[np.object_]]:
-        """Return the columns of `keep`. Row names in `id_column` stay as they are written."""
-        return {
-            self.names[column]: object_array(
-                kept_values(cells, missing, are_names=self.names[column] == id_column)
-            )
-            for column, cells in self._kept.items()
-        }
+        """Return the columns of `keep`. Row names in the columns `names` stay as they are written."""
+        as_names = replace(TYPED, missing=notation.missing & MISSING)
+        result = {}
+        for column, cells in self._kept.items():
+            name = self.names[column]
+            used = as_names if name in names else notation
+            result[name] = object_array(kept_values(cells, used, are_names=name in names))
+            if marks := used.marks_among(filter(None, map(used.known, set(cells)))):
+                self._marked[name] = marks
+        return result
 
     def _shared(self, cells: Iterable[str]) -> Iterable[str]:
         """Return the cells, with one object for equal texts, because labels repeat many times."""
@@ -248,18 +297,31 @@ class CellColumns:
 
     def _add_numbers(self, cells: list[str], rows: Sequence[Sequence[str]], odd: bool) -> None:
         width = len(self._numeric)
+        cells = self._notation.plain_cells(cells)
         values = self._all_numbers(cells, odd)
         if values is None:
             values = np.empty(len(cells))
             for at, column in enumerate(list(self._numeric)):
-                values[at::width] = self._one_column(column, cells[at::width], odd)
+                values[at::width], has_text = self._one_column(cells[at::width], odd)
+                if has_text:
+                    self._texts[column] = self._text_column(column)
+                    self._texts[column].add(map(itemgetter(column), rows))
         chunk = values.reshape(len(rows), width)
         position = {column: at for at, column in enumerate(self._numeric)}
         self._numeric = [column for column in self._numeric if column not in self._texts]
         if len(self._numeric) < width:
             chunk = chunk[:, [position[column] for column in self._numeric]]
         columns = np.array(self._numeric, dtype=np.intp)
-        self._note_kinds(columns, chunk, lambda column: cells[position[column] :: width])
+        self._add_chunk(columns, chunk, lambda column: cells[position[column] :: width])
+
+    def _add_chunk(
+        self, columns: NDArray[np.intp], chunk: Floats, cells_of: Callable[[int], Sequence[str]]
+    ) -> None:
+        if self._notation.missing_numbers:
+            chunk[np.isin(chunk, list(self._notation.missing_numbers))] = np.nan
+        missing = np.isnan(chunk)
+        self._note_marks(columns, missing, cells_of)
+        self._note_kinds(columns, chunk, ~missing, cells_of)
         self._chunks.append((columns, chunk))
 
     def _all_numbers(self, cells: list[str], odd: bool) -> Floats | None:
@@ -270,31 +332,49 @@ class CellColumns:
             values = _floats(cells)
             if values is not None:
                 return values
-        values = _floats_or_missing(cells)
+        values = _floats_or_missing(cells, self._as_nan)
         self._gaps = values is not None
         return values
 
-    def _one_column(self, column: int, cells: Sequence[str], odd: bool) -> Floats:
+    def _one_column(self, cells: Sequence[str], odd: bool) -> tuple[Floats, bool]:
+        """Return the numbers of a column, and whether a cell holds text."""
         if not (odd and not _plain(cells)):
-            values = _floats_or_missing(cells)
+            values = _floats_or_missing(cells, self._as_nan)
             if values is not None:
-                return values
-        values, has_text = _converted_one_by_one(cells)
-        if has_text:
-            most = None if column in self._declared_numbers else MOST_TEXTS
-            self._texts[column] = TextColumn(self._n_rows, sum(self._counts_before(column)), most)
-            self._texts[column].add(cells)
-        return values
+                return values, False
+        return _converted_one_by_one(cells, self._as_nan)
 
-    def _counts_before(self, column: int) -> Iterable[int]:
+    def _text_column(self, column: int) -> TextColumn:
+        """Return a column of text that begins after the rows that were added before."""
+        before = Counter(mark=len(self._marks.get(column, ())))
         for columns, values in self._chunks:
-            yield int(np.count_nonzero(~np.isnan(values[:, np.searchsorted(columns, column)])))
+            one = values[:, np.searchsorted(columns, column)]
+            before["number"] += int(np.count_nonzero(~np.isnan(one)))
+        return TextColumn(self._notation, self._n_rows, before, MOST_TEXTS)
+
+    def _note_marks(
+        self, columns: NDArray[np.intp], missing: Booleans, cells_of: Callable[[int], Sequence[str]]
+    ) -> None:
+        """Record the cells that mark missing values if the column turns out to be numeric."""
+        for at in np.flatnonzero(missing.any(axis=0)):
+            column = int(columns[at])
+            cells = cells_of(column)
+            found = self._marks.get(column, [])
+            for row in np.flatnonzero(missing[:, at]).tolist():
+                mark = self._as_mark.get(cells[row].strip())
+                if mark is not None:
+                    found.append((self._n_rows + row, mark))
+            if found:
+                self._marks[column] = found
 
     def _note_kinds(
-        self, columns: NDArray[np.intp], chunk: Floats, cells_of: Callable[[int], Sequence[str]]
+        self,
+        columns: NDArray[np.intp],
+        chunk: Floats,
+        known: Booleans,
+        cells_of: Callable[[int], Sequence[str]],
     ) -> None:
         """Record which columns have numbers, only integers, or integers that were rounded."""
-        known = ~np.isnan(chunk)
         self._has_numbers[columns[known.any(axis=0)]] = True
         candidates = self._whole[columns]
         candidates[candidates] = _is_whole(chunk[:, candidates])
@@ -311,7 +391,7 @@ class CellColumns:
 
 
 def kept_values(
-    cells: Sequence[str | None], missing: frozenset[str] = MISSING, *, are_names: bool = False
+    cells: Sequence[str | None], notation: Notation, *, are_names: bool = False
 ) -> list[Any]:
     """Convert a separate column to integers, floats, booleans or text, all of one kind.
 
@@ -319,22 +399,24 @@ def kept_values(
     numbers are names (007 is not 7). With `are_names`, a column also stays text if a number would
     be written differently afterwards (1.10 is not 1.1, and 1E5 is not 100000.0).
     """
-    texts = [kept_text(cell, missing) for cell in cells]
+    texts = [notation.known(cell) for cell in cells]
     known = {text for text in texts if text is not None}
-    meaning = _meaning(known)
+    marks = notation.marks_among(known)
+    meaning = _meaning(known - marks, notation) | dict.fromkeys(marks)
     if are_names and any(str(value) != text for text, value in meaning.items()):
         meaning = {text: text for text in known}
     return [None if text is None else meaning[text] for text in texts]
 
 
-def _meaning(known: set[str]) -> dict[str, Any]:
+def _meaning(known: set[str], notation: Notation) -> dict[str, Any]:
     if all(truth(text) is not None for text in known):
         return {text: text.lower() == "true" for text in known}
-    if any(_LEADING_ZERO.fullmatch(text) for text in known):
+    plain = {text: notation.plain(text) for text in known}
+    if any(_LEADING_ZERO.fullmatch(text) for text in plain.values()):
         return {text: text for text in known}
-    if all(_WHOLE.fullmatch(text) and len(text) < 400 for text in known):
-        return {text: int(text) for text in known}
-    numbers = {text: number(text) for text in known}
+    if all(_WHOLE.fullmatch(text) and len(text) < 400 for text in plain.values()):
+        return {text: int(digits) for text, digits in plain.items()}
+    numbers = {text: number(digits) for text, digits in plain.items()}
     if any(value is None for value in numbers.values()):
         return {text: text for text in known}
     return {text: None if is_missing(value) else value for text, value in numbers.items()}
@@ -377,20 +459,20 @@ def _floats(cells: Sequence[str]) -> Floats | None:
         return None
 
 
-def _floats_or_missing(cells: Sequence[str]) -> Floats | None:
-    get = _AS_NAN.get
+def _floats_or_missing(cells: Sequence[str], as_nan: dict[str, str]) -> Floats | None:
+    get = as_nan.get
     try:
         return np.array([float(get(cell, cell)) for cell in cells])
     except ValueError:
         return None
 
 
-def _converted_one_by_one(cells: Sequence[str]) -> tuple[Floats, bool]:
+def _converted_one_by_one(cells: Sequence[str], missing: Container[str]) -> tuple[Floats, bool]:
     """Return the numbers in the cells, and whether a cell holds text."""
     values, has_text = np.full(len(cells), np.nan), False
     for at, cell in enumerate(cells):
         stripped = cell.strip()
-        if stripped not in MISSING:
+        if stripped not in missing:
             value = number(stripped)
             values[at] = np.nan if value is None else value
             has_text |= value is None

@@ -10,8 +10,8 @@ from typing import Any
 
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import quoted
+from graphsieve.table.files.notation import number
 from graphsieve.table.files.opening import Source, decoded, opened
-from graphsieve.table.files.text_columns import number
 
 
 def read_groups_file(source: Source, *, max_bytes: int | None = None) -> dict[str, list[str]]:

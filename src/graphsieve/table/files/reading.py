@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from graphsieve._base.errors import InputError, UsageError
-from graphsieve._base.messages import parameter, separated_by
+from graphsieve._base.messages import Part, parameter, separated_by
 from graphsieve._base.parameters import (
     boolean,
     checked,
@@ -21,11 +21,19 @@ from graphsieve._base.parameters import (
     texts,
 )
 from graphsieve.table.files.arrow import read_arrow
+from graphsieve.table.files.excel import read_excel
 from graphsieve.table.files.h5ad import read_h5ad
 from graphsieve.table.files.matrix_market import read_mtx
 from graphsieve.table.files.npz import read_npy, read_npz
 from graphsieve.table.files.opening import ByteSource, Source, check_disk, opened
-from graphsieve.table.files.table_file import MISSING, TableFile, check_kept, without_identifiers
+from graphsieve.table.files.table_file import (
+    MISSING,
+    TableFile,
+    check_kept,
+    without_counters,
+    without_excluded,
+    without_identifiers,
+)
 from graphsieve.table.files.text import TextOptions, check_text_options, read_text
 from graphsieve.table.files.text_columns import (
     check_declared,
@@ -33,7 +41,7 @@ from graphsieve.table.files.text_columns import (
     with_categories,
 )
 
-FORMATS = ("csv", "tsv", "parquet", "feather", "npz", "npy", "mtx", "h5ad")
+FORMATS = ("csv", "tsv", "xlsx", "parquet", "feather", "npz", "npy", "mtx", "h5ad")
 _ALIASES = {
     "txt": "csv",
     "arrow": "feather",
@@ -58,7 +66,10 @@ _REFUSED = {
     b"\xfd7zXZ\0": "is compressed with xz; decompress it first, or use gzip or zstd",
     b"\x1f\x8b": "is compressed twice; decompress it first",
     b"\x28\xb5\x2f\xfd": "is compressed twice; decompress it first",
-    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save the sheet as CSV",
+    b"\xd0\xcf\x11\xe0": (
+        "is an Excel workbook of an old version or with a password; save it as .xlsx without a "
+        "password, or as CSV"
+    ),
     b"\x89PNG": "is an image, not text; expected a table",
     b"%PDF-": "is a PDF document, not text; export the table as CSV",
 }
@@ -73,6 +84,11 @@ PARAMETERS = {
     "comment": either(None, text()),
     "key": either(None, text()),
     "keep_na_text": boolean(),
+    "exclude": texts(),
+    "na_values": texts(),
+    "decimal": text(),
+    "thousands": either(None, text()),
+    "keep_counter": boolean(),
 }
 _PICKLES = ("pkl", "pickle", "joblib")
 
@@ -84,6 +100,11 @@ def read_table(
     id_column: str | None = None,
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    keep_counter: bool = False,
+    na_values: Sequence[str] = (),
+    decimal: str = ".",
+    thousands: str | None = None,
     sep: str | None = None,
     encoding: str = "utf-8",
     header: bool = True,
@@ -96,10 +117,12 @@ def read_table(
 ) -> TableFile:
     """Read a table from a file.
 
-    The formats are CSV and similar text, Parquet, Feather, NPZ, NPY, MTX and h5ad, also compressed
+    The formats are CSV and similar text, Excel (.xlsx), Parquet, Feather, NPZ, NPY, MTX and h5ad, also compressed
     with gzip or zstd. The same rules decide for every format which values are missing, numbers or
     text. Text is never converted to numbers by guessing. A column with more text than numbers is a
-    category. It is left out if it has fewer than two rows per level, or dates.
+    category. It is left out if it has fewer than two rows per level, or dates. Other text among
+    numbers is an error, unless the file declares the type of the column. A column that numbers the
+    rows is left out.
 
     Parameters
     ----------
@@ -114,6 +137,19 @@ def read_table(
         Columns that are categories, whatever they contain.
     numeric : sequence of str
         Columns that must be numbers. The first cell that is not raises an error.
+    exclude : sequence of str
+        Columns that are not features. A text file may contain anything in them.
+    keep_counter : bool
+        Whether columns that number the rows are features.
+    na_values : sequence of str
+        Further texts of missing values in a text file or in Excel. A number matches however it is written (-999
+        and -999.0). In columns that otherwise contain only numbers, ``?``, ``-`` and ``.`` are
+        always missing.
+    decimal : str
+        Decimal sign in a text file or in the text of an Excel file, a point or a comma.
+    thousands : str or None
+        Sign between groups of three digits in such text: a comma, a point, an apostrophe, an
+        underscore or a blank.
     sep : str or None
         Separator of the columns of a text file. None uses the separator in Excel's line ``sep=;``
         above the header. Without this line, it uses the most frequent of comma, semicolon, tab and
@@ -126,7 +162,8 @@ def read_table(
     comment : str or None
         Lines of a text file that start with this text are skipped.
     key : str or None
-        The array of an NPZ file that is the table, if the file has several arrays.
+        The array of an NPZ file that is the table, if the file has several arrays. The sheet of an
+        Excel file; None is the first sheet.
     format : str or None
         Format of the file. None detects it from the first bytes or the suffix.
     max_bytes : int or None
@@ -167,12 +204,32 @@ def read_table(
         "header": header,
         "comment": comment,
         "key": key,
+        "id_column": id_column,
+        "keep_na_text": keep_na_text,
+        "exclude": exclude,
+        "keep_counter": keep_counter,
+        "na_values": na_values,
+        "decimal": decimal,
+        "thousands": thousands,
     }
-    given = checked(given | {"id_column": id_column, "keep_na_text": keep_na_text}, PARAMETERS)
+    given = checked(given, PARAMETERS)
     keep = given["keep"] if id_column is None else (*given["keep"], id_column)
-    declared = tuple(dict.fromkeys(given["categorical"])), tuple(dict.fromkeys(given["numeric"]))
-    check_declared(*declared, keep)
-    options = TextOptions(sep, encoding, header, comment, keep_na_text, id_column, *declared)
+    named = {
+        name: tuple(dict.fromkeys(given[name]))
+        for name in ("categorical", "numeric", "exclude", "na_values")
+    }
+    options = TextOptions(
+        sep,
+        encoding,
+        header,
+        comment,
+        keep_na_text,
+        id_column,
+        **named,
+        decimal=decimal,
+        thousands=thousands,
+    )
+    check_declared(options.categorical, options.numeric, (*keep, *options.exclude))
     check_text_options(options)
     requested = _requested_format(format)
     _refuse_pickles(source)
@@ -181,9 +238,7 @@ def read_table(
         _check_options(stream.name, found, options, key)
         try:
             table = _read(stream, found, tuple(dict.fromkeys(keep)), options, key)
-            check_kept(table.name, [name for names in declared for name in names], table.columns)
-            check_numeric(table, declared[1])
-            return without_identifiers(with_categories(table, declared[0]), declared[0])
+            return _checked(table, options, keep_counter=keep_counter)
         except MemoryError:
             raise InputError(
                 f"{stream.name} does not fit into the memory of this machine; use fewer rows or "
@@ -191,21 +246,32 @@ def read_table(
             ) from None
 
 
+def _checked(table: TableFile, options: TextOptions, *, keep_counter: bool) -> TableFile:
+    """Return the table with its declared categories, and without columns that are no features."""
+    declared = (*options.categorical, *options.numeric)
+    check_kept(table.name, (*declared, *options.exclude), table.columns)
+    table = without_excluded(table, options.exclude)
+    check_numeric(table, options.numeric)
+    table = without_identifiers(with_categories(table, options.categorical), options.categorical)
+    return table if keep_counter else without_counters(table, declared)
+
+
 def _read(
     stream: ByteSource, format: str, keep: Sequence[str], options: TextOptions, key: str | None
 ) -> TableFile:
     missing = frozenset(("",)) if options.keep_na_text else MISSING
-    if format in ("parquet", "feather"):
-        return read_arrow(stream, format, keep, options)
-    if format == "npz":
-        return read_npz(stream, keep, key, missing)
-    if format == "npy":
-        return read_npy(stream, keep)
-    if format == "mtx":
-        return read_mtx(stream, keep)
-    if format == "h5ad":
-        return read_h5ad(stream, keep, missing)
-    return read_text(stream, keep, options, prefers_tabs=format == "tsv")
+    readers: dict[str, Callable[[], TableFile]] = {
+        "csv": lambda: read_text(stream, keep, options),
+        "tsv": lambda: read_text(stream, keep, options, prefers_tabs=True),
+        "xlsx": lambda: read_excel(stream, keep, options, key),
+        "parquet": lambda: read_arrow(stream, format, keep, options),
+        "feather": lambda: read_arrow(stream, format, keep, options),
+        "npz": lambda: read_npz(stream, keep, key, missing),
+        "npy": lambda: read_npy(stream, keep),
+        "mtx": lambda: read_mtx(stream, keep),
+        "h5ad": lambda: read_h5ad(stream, keep, missing),
+    }
+    return readers[format]()
 
 
 def _requested_format(format: str | None) -> str | None:
@@ -261,7 +327,7 @@ def _format(stream: ByteSource, suffix: str) -> str:
 
 
 def _in_archive(stream: ByteSource, suffix: str) -> str:
-    """Return "npz" if a zip archive is an NPZ file. Refuse workbooks and other archives."""
+    """Return "npz" or "xlsx" if a zip archive is such a file. Refuse other archives."""
     file = stream.seekable_file()
     try:
         with zipfile.ZipFile(file) as archive:
@@ -272,30 +338,43 @@ def _in_archive(stream: ByteSource, suffix: str) -> str:
         raise InputError(f"{stream.name} is a damaged {kind}; get it again.") from None
     if any(name.endswith(".npy") for name in names):
         return "npz"
+    if "xl/workbook.xml" in names:
+        return "xlsx"
     if "[Content_Types].xml" in names or "mimetype" in names:
-        raise InputError(f"{stream.name} is a workbook, not text; save the sheet as CSV.")
+        raise InputError(
+            f"{stream.name} is a document of another format than .xlsx; save the sheet as .xlsx or "
+            "CSV."
+        )
     raise InputError(f"{stream.name} is a zip archive, not text; extract the table first.")
+
+
+def _listed(options: list[Part]) -> list[str]:
+    """Return the options with commas, and with "and" before the last."""
+    *others, last = options
+    return [*separated_by(", ", others), " and ", last] if others else [last]
 
 
 def _check_options(name: str, format: str, options: TextOptions, key: str | None) -> None:
     """Refuse options that have no effect for this format, because they indicate a mistake."""
-    if key is not None and format != "npz":
+    if key is not None and format not in ("npz", "xlsx"):
         raise UsageError(
-            f"{name} is a {format.upper()} file; ",
+            f"{name} has the format {format.upper()}; ",
             parameter("key", key),
-            " chooses an array of NPZ files only.",
+            " chooses an array of an NPZ file or a sheet of an Excel file only.",
         )
     if format in ("csv", "tsv"):
         return
+    of_text = ["sep", "encoding", "comment"]
+    of_cells = [] if format == "xlsx" else ["header", "na_values", "decimal", "thousands"]
     plain = TextOptions()
     given = [
         parameter(option)
-        for option in ("sep", "encoding", "header", "comment")
+        for option in (*of_text, *of_cells)
         if getattr(options, option) != getattr(plain, option)
     ]
     if given:
         raise UsageError(
-            f"{name} is a {format.upper()} file; ",
-            *separated_by(" and ", given),
+            f"{name} has the format {format.upper()}; ",
+            *_listed(given),
             " can only be used for text files.",
         )

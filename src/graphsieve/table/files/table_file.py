@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Integers
 from graphsieve._base.errors import InputError, UsageError, warn
-from graphsieve._base.messages import parameter
+from graphsieve._base.messages import Message, parameter
 from graphsieve._base.parameters import choice, nearest, quoted
 from graphsieve.table.categories import Category, CodedColumns
 
@@ -23,6 +23,9 @@ MISSING = frozenset(
 )
 NAMES_SHOWN = 5
 IDENTIFIER = "an identifier or free text"
+AS_REQUESTED = "as requested"
+COUNTER = "numbers the rows"
+FEWEST_COUNTED = 10  # rows; in a shorter table a measurement may be 1, 2, 3 by chance
 HOW = ("refuse", "drop-columns", "drop-rows", "fill")
 
 How = Literal["refuse", "drop-columns", "drop-rows", "fill"]
@@ -37,7 +40,8 @@ class TableFile:
     name : str
         Name of the file for messages, never an absolute path.
     format : str
-        ``"csv"`` (any separator), ``"parquet"``, ``"feather"``, ``"npz"``, ``"mtx"`` or ``"h5ad"``.
+        ``"csv"`` (any separator), ``"xlsx"``, ``"parquet"``, ``"feather"``, ``"npz"``, ``"mtx"`` or
+        ``"h5ad"``.
     columns : tuple of str
         Names of all columns, in the order of the file.
     names : tuple of str
@@ -50,13 +54,13 @@ class TableFile:
         The columns of `matrix` that contain only integers. In a text file they must also be written
         as integers (1 and not 1.0).
     kept : dict
-        The columns that were requested separately, with one value per row: str, int, float or bool,
-        or None if the value is missing.
+        The columns that were requested separately, and row names in a text file without a name in
+        the header, with one value per row: str, int, float or bool, or None if it is missing.
     left_out : dict
         All other columns, each with the reason why it is not in `matrix`.
     positions : array of shape (n_rows,)
-        Position of each row in the file: its line in a text file, counted from 1, or its row in
-        other files, counted from 0.
+        Position of each row in the file: its line in a text file or its row in a workbook, counted
+        from 1, or its row in other files, counted from 0.
     row_names : array or None
         Names of the rows, if the format has row names.
     notes : tuple of str
@@ -105,11 +109,16 @@ class TableFile:
     def row_label(self, i: int) -> str:
         """Return the position of row i in the file.
 
-        It is ``"line 17"`` for a text file, counted as in an editor, and ``"row 16 (counted from
-        0)"`` for other files.
+        It is ``"line 17"`` for a text file, counted as in an editor, ``"row 17"`` for a workbook,
+        counted as in Excel, and ``"row 16 (counted from 0)"`` for other files.
         """
-        place = int(self.positions[i])
-        return f"line {place}" if self.format == "csv" else f"row {place} (counted from 0)"
+        return row_label(self.format, int(self.positions[i]))
+
+
+def row_label(format: str, position: int) -> str:
+    """Return the position of a row in a file of this format, as words."""
+    labels = {"csv": f"line {position}", "xlsx": f"row {position}"}
+    return labels.get(format, f"row {position} (counted from 0)")
 
 
 def without_missing(table: TableFile, how: How) -> TableFile:
@@ -198,6 +207,44 @@ def without_identifiers(table: TableFile, declared: Sequence[str] = ()) -> Table
     return without_columns(table, dropped, IDENTIFIER)
 
 
+def without_counters(table: TableFile, declared: Collection[str] = ()) -> TableFile:
+    """Return the table without columns that number its rows in steps of one, unless declared.
+
+    In a table sorted by the target, such a column predicts the target better than any other.
+    """
+    if sp.issparse(table.matrix) or table.matrix.shape[0] < FEWEST_COUNTED:
+        return table
+    rows, first = np.arange(table.matrix.shape[0]), table.matrix[0].astype(np.float64)
+    with np.errstate(over="ignore"):
+        # A cheap test of the last row, so that only few columns are compared as a whole
+        likely = np.flatnonzero(table.matrix[-1] - first == rows[-1])
+        found = [
+            int(at)
+            for at in likely
+            if table.names[at] not in declared and (table.matrix[:, at] - first[at] == rows).all()
+        ]
+    if not found:
+        return table
+    several = len(found) > 1
+    note = Message(
+        f"{listed([table.names[at] for at in found])} {'number' if several else 'numbers'} the "
+        f"rows, so {'they are' if several else 'it is'} excluded; use ",
+        parameter("keep_counter"),
+        f" if {'they are measurements' if several else 'it is a measurement'}",
+    )
+    return replace(without_columns(table, found, COUNTER), notes=(*table.notes, note))
+
+
+def without_excluded(table: TableFile, excluded: Collection[str]) -> TableFile:
+    """Return the table without the columns that the user excluded."""
+    dropped = [at for at, name in enumerate(table.names) if name in excluded]
+    left = without_columns(table, dropped, AS_REQUESTED)
+    reasons = {
+        name: AS_REQUESTED if name in excluded else why for name, why in left.left_out.items()
+    }
+    return replace(left, left_out=reasons)
+
+
 def without_empty_columns(table: TableFile) -> TableFile:
     """Return the table without columns that have no value in any row."""
     counts = _counts(table.matrix, np.isnan)
@@ -267,6 +314,17 @@ def boolean_note(names: Sequence[str]) -> list[str]:
         if names
         else []
     )
+
+
+def marks_note(marked: dict[str, set[str]], columns: Sequence[str]) -> list[str]:
+    """Return a note on the marks of missing values in these columns, if there are any."""
+    marks = [quoted(mark) for mark in sorted(set().union(*marked.values()))]
+    if not marks:
+        return []
+    several = " and ".join([", ".join(marks[:-1]), marks[-1]]) if marks[1:] else marks[0]
+    verb = "are read as missing values" if marks[1:] else "is read as a missing value"
+    names = [name for name in columns if name in marked]
+    return [f"{several} {verb} in {counted(len(names), 'column')}: {listed(names)}"]
 
 
 def listed(names: Sequence[str]) -> str:

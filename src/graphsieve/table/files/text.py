@@ -13,9 +13,10 @@ import io
 import re
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 import numpy as np
 
@@ -23,19 +24,19 @@ from graphsieve._base.errors import InputError, UsageError, warn
 from graphsieve._base.locks import SharedSetting
 from graphsieve._base.parameters import must_be, quoted
 from graphsieve.table.files.cells import CellColumns
+from graphsieve.table.files.notation import THOUSANDS, Notation, number
 from graphsieve.table.files.opening import AT_ONCE, ByteSource
 from graphsieve.table.files.table_file import (
+    AS_REQUESTED,
     MISSING,
     TableFile,
-    boolean_note,
     check_kept,
     check_names,
     check_rows,
     counted,
     listed,
-    warn_of_rounded,
+    object_array,
 )
-from graphsieve.table.files.text_columns import number
 
 CELLS_AT_ONCE = 2**18  # cells per chunk of rows
 LONGEST_LINE = 2**29  # characters
@@ -44,6 +45,9 @@ LONGEST_LINE = 2**29  # characters
 LONGEST_CELL = 2**27
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
+_ROW_NAMES_NOTE = (
+    "the header has one field less than the rows, so the first field of each row is its name ({})"
+)
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 _SEPARATOR_LINE = re.compile(r'("?)sep=([^\w"\r\n\0])\1[\r\n]*', flags=re.IGNORECASE)
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -61,6 +65,21 @@ class TextOptions:
     id_column: str | None = None
     categorical: tuple[str, ...] = ()
     numeric: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    na_values: tuple[str, ...] = ()
+    decimal: str = "."
+    thousands: str | None = None
+
+    @property
+    def notation(self) -> Notation:
+        """How numbers and missing values are written."""
+        return Notation.of(self.decimal, self.thousands, self.na_values)
+
+    @property
+    def notation_of_kept(self) -> Notation:
+        """How they are written in separate columns."""
+        missing = frozenset(("",)) if self.keep_na_text else MISSING
+        return Notation.of(self.decimal, self.thousands, self.na_values, missing)
 
 
 def check_text_options(options: TextOptions) -> None:
@@ -72,6 +91,13 @@ def check_text_options(options: TextOptions) -> None:
         )
     if options.comment is not None and (not options.comment or _LINE_BREAK.search(options.comment)):
         raise UsageError(must_be("comment", "the start of a comment line", options.comment))
+    if options.decimal not in (".", ","):
+        raise UsageError(must_be("decimal", "'.' or ','", options.decimal))
+    if options.thousands is not None and (
+        options.thousands not in THOUSANDS or options.thousands == options.decimal
+    ):
+        expected = "one of , . ' _ and a blank, other than the decimal sign"
+        raise UsageError(must_be("thousands", expected, options.thousands))
     unknown = UsageError(
         f"{quoted(options.encoding)} is not a text encoding; try 'utf-8', 'latin-1' or 'utf-16'."
     )
@@ -249,13 +275,43 @@ def _named(sep: str) -> str:
     return SEPARATORS.get(sep, quoted(sep))
 
 
-def sniffed_separator(record: str, prefers_tabs: bool = False) -> str:
-    """Return the most frequent candidate outside quotes, or a comma if there is none."""
+def sniffed_separator(record: str, prefers_tabs: bool = False, decimal: str = ".") -> str:
+    """Return the most frequent candidate outside quotes, or a comma if there is none.
+
+    A decimal comma is the separator only if there is no other candidate.
+    """
     outside = "".join(record.split('"')[::2]) if record.count('"') % 2 == 0 else record
+    if decimal == "," and any(sep in outside for sep in SEPARATORS if sep != ","):
+        outside = outside.replace(",", "")
     return "\t" if prefers_tabs and "\t" in outside else max(SEPARATORS, key=outside.count)
 
 
 def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs: bool) -> TableFile:
+    records, notes = _records(lines, options, prefers_tabs)
+    rows = iter(records)
+    top = records.cells(next(rows))
+    row: str | list[str] | None = top
+    if options.header:
+        lines.odd = False
+        row = next(rows, None)
+    names, named = column_names(lines.name, top, options.header)
+    row_names = _name_of_row_names(names, [] if row is None else records.cells(row))
+    keep = (*keep, *row_names)
+    columns = empty_columns(lines.name, [*row_names, *names], keep, options)
+    positions = _gather(records, chain([] if row is None else [row], rows), columns)
+    check_rows(lines.name, len(positions))
+    kept = columns.kept(options.notation_of_kept, (options.id_column, *row_names))
+    table = columns.table(lines.name, "csv", np.array(positions, dtype=np.int64), kept)
+    if records.n_blank:
+        named.append(f"{counted(records.n_blank, 'blank line')} skipped")
+    if lines.n_comments:
+        named.append(f"{counted(lines.n_comments, 'comment line')} skipped")
+    table = replace(table, notes=(*notes, *named, *table.notes))
+    return _with_row_names(table, row_names[0]) if row_names else table
+
+
+def _records(lines: Lines, options: TextOptions, prefers_tabs: bool) -> tuple[_Records, list[str]]:
+    """Return the records of a file, and a note on their separator."""
     stated, requested = lines.stated_separator(), _separator(options.sep)
     if stated is not None and requested not in (None, stated):
         raise UsageError(
@@ -265,40 +321,72 @@ def _read(lines: Lines, keep: Sequence[str], options: TextOptions, prefers_tabs:
     first = lines.first_record()
     if not first:
         raise InputError(f"{lines.name} is an empty file; expected a header and rows.")
-    sep = requested or stated or sniffed_separator(first, prefers_tabs)
-    records = _Records(lines, sep)
-    top = records.cells(next(iter(records)))
-    lines.odd = False
-    names, notes = _names(lines.name, top, options.header)
+    sep = requested or stated or sniffed_separator(first, prefers_tabs, options.decimal)
+    separated = f"columns are separated by {_named(sep)}"
     if stated is not None:
-        notes.insert(0, f"columns are separated by {_named(sep)}, as line 1 says")
-    elif requested is None and sep != ",":
-        notes.insert(0, f"columns are separated by {_named(sep)}")
-    check_names(lines.name, names)
-    check_kept(lines.name, (*keep, *options.categorical, *options.numeric), names)
-    columns = CellColumns(names, dict.fromkeys(keep), options.categorical, options.numeric)
-    positions = _gather(records, columns, None if options.header else top, len(names))
-    check_rows(lines.name, len(positions))
-    kept = columns.kept(frozenset(("",)) if options.keep_na_text else MISSING, options.id_column)
-    final, matrix = columns.matrix(positions)
-    warn_of_rounded(columns.rounded())
-    if records.n_blank:
-        notes.append(f"{counted(records.n_blank, 'blank line')} skipped")
-    if lines.n_comments:
-        notes.append(f"{counted(lines.n_comments, 'comment line')} skipped")
-    numeric = tuple(names[column] for column in final)
-    return TableFile(
-        name=lines.name,
-        format="csv",
-        columns=tuple(names),
-        names=numeric,
-        matrix=matrix if final else np.empty((len(positions), 0)),
-        whole=columns.whole() & frozenset(numeric),
-        kept=kept,
-        left_out=columns.left_out(),
-        levels=columns.levels,
-        positions=np.array(positions, dtype=np.int64),
-        notes=(*notes, *boolean_note(columns.booleans())),
+        return _Records(lines, sep), [f"{separated}, as line 1 says"]
+    return _Records(lines, sep), [separated] if requested is None and sep != "," else []
+
+
+def empty_columns(
+    name: str,
+    names: Sequence[str],
+    keep: Sequence[str],
+    options: TextOptions,
+    dates: Collection[str] = (),
+) -> CellColumns:
+    """Return the columns of a table before any row is added."""
+    check_names(name, names)
+    declared = (*options.categorical, *options.numeric)
+    check_kept(name, (*keep, *declared, *options.exclude), names)
+    left_out = dict.fromkeys((one for one in dates if one not in declared), "dates")
+    return CellColumns(
+        names,
+        dict.fromkeys(keep),
+        options.categorical,
+        options.numeric,
+        left_out=left_out | dict.fromkeys(options.exclude, AS_REQUESTED),
+        notation=options.notation,
+    )
+
+
+def _name_of_row_names(names: list[str], row: list[str]) -> list[str]:
+    """Return a name for the first column if the header has no name for it, as R writes a table.
+
+    A first line of one field is a title, and a line with # is a comment. An empty last field comes
+    from a separator at the end of the line.
+    """
+    if len(row) != len(names) + 1 or len(names) == 1:
+        return []
+    if names[0].startswith("#") or row[0].startswith("#") or not row[-1].strip():
+        return []
+    name = "row_names"
+    while name in names:
+        name += "_"
+    return [name]
+
+
+def _with_row_names(table: TableFile, column: str) -> TableFile:
+    """Return the table with the names of its rows. Raise an error if they are not unique."""
+    lines: dict[str, int] = {}
+    for value, line in zip(table.kept[column], table.positions.tolist(), strict=True):
+        if value is None or str(value) in lines:
+            why = (
+                f"line {line} has none"
+                if value is None
+                else f"{quoted(str(value))} is in lines {lines[str(value)]} and {line}"
+            )
+            width = len(table.columns)
+            raise InputError(
+                f"{table.name}: {table.row_label(0)} has {counted(width, 'field')}, expected "
+                f"{width - 1}; the first field is no row name, because {why}, so give every "
+                "column a name in the header."
+            )
+        lines[str(value)] = line
+    return replace(
+        table,
+        row_names=object_array(list(lines)),
+        notes=(*table.notes, _ROW_NAMES_NOTE.format(quoted(column))),
     )
 
 
@@ -341,15 +429,13 @@ class _Records:
         return next(self.lines) if line is None else line
 
 
-def _gather(
-    records: _Records, columns: CellColumns, first: list[str] | None, width: int
-) -> array[int]:
-    """Add all records to the columns, and return the lines in which the records start."""
-    lines, sep = records.lines, records.sep
-    chunk: list[str | list[str]] = [] if first is None else [first]
-    positions = array("q", [] if first is None else [lines.started])
+def _gather(records: _Records, rows: Iterable[str | list[str]], columns: CellColumns) -> array[int]:
+    """Add all rows to the columns, and return the lines in which they start."""
+    lines, sep, width = records.lines, records.sep, len(columns.names)
+    chunk: list[str | list[str]] = []
+    positions = array("q")
     at_once = max(1, CELLS_AT_ONCE // width)
-    for record in records:
+    for record in rows:
         found = record.count(sep) + 1 if isinstance(record, str) else len(record)
         if found != width:
             raise InputError(
@@ -374,7 +460,7 @@ def _add(records: _Records, columns: CellColumns, chunk: list[str | list[str]]) 
     records.lines.odd = False
 
 
-def _names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str]]:
+def column_names(name: str, top: list[str], header: bool) -> tuple[list[str], list[str]]:
     """Return the column names, and notes on names that were generated."""
     if not header:
         return [f"column_{at}" for at in range(1, len(top) + 1)], []
@@ -413,8 +499,6 @@ def _ragged_message(lines: Lines, record: list[str], width: int, top: str, is_fi
         hint = "use --comment '#' if lines that start with # are comments"
     elif found == width + 1 and not record[-1].strip():
         hint = "remove the separator at its end"
-    elif found == width + 1 and is_first:
-        hint = "if its first cell is the name of the row, give that column a name in the header"
     elif is_first:
         hint = (
             "use --sep if the columns have another separator, and --comment '#' if the lines "
@@ -471,8 +555,8 @@ def _check_is_text(source: ByteSource, encoding: str) -> None:
         )
     if not _decodes(head) and _CONTROL.search(head):
         raise InputError(
-            f"{source.name} is not text; expected CSV or similar text, Parquet, Feather, NPZ, MTX "
-            "or h5ad."
+            f"{source.name} is not text; expected CSV or similar text, Excel, Parquet, Feather, "
+            "NPZ, MTX or h5ad."
         )
 
 
