@@ -2050,7 +2050,7 @@ def test_row_270_weights(refused, run, folder):
         assert message in answer.err
     put("t.csv", with_column("y", ["a", "b"] * 15, w=["0"] * 30))
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "w")
-    assert "--weight-column is above 0 for 0 rows; give a weight to at least 2." in answer.err
+    assert "--weight-column must be above 0 for at least 2 rows, got 0." in answer.err
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "y")
     assert "column 'y' is named as the target and in another option" in answer.err
 

@@ -45,9 +45,9 @@ def read_weights(given: Any, n_samples: int) -> Floats:
     if len(positive) < 2:
         raise InputError(
             parameter("sample_weight"),
-            f" is above 0 for {len(positive)} ",
-            phrase("sample" if len(positive) == 1 else "samples"),
-            "; give a weight to at least 2.",
+            " must be above 0 for at least 2 ",
+            phrase("samples"),
+            f", got {len(positive)}.",
         )
     if positive.max() > LARGEST_QUOTIENT * positive.min():
         raise InputError(
