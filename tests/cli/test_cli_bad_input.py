@@ -2040,7 +2040,7 @@ def test_row_280_weights(refused, run, folder):
         assert message in answer.err
     put("t.csv", with_column("y", ["a", "b"] * 15, w=["0"] * 30))
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "w")
-    assert "--weight-column is zero for every row; give at least 2 a positive weight." in answer.err
+    assert "--weight-column must be above zero for at least 2 rows, got 0." in answer.err
     answer = run("rank", "t.csv", *TARGET, "--weight-column", "y")
     assert "column 'y' is named as the target and in another option" in answer.err
 

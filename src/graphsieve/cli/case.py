@@ -316,7 +316,7 @@ def _weights(options: argparse.Namespace, table: TableFile) -> Floats | None:
     name = options.weight_column
     if name is None:
         return None
-    weights = _numbers(table, name, "a weight")
+    weights = _numbers(options, table, name, "a weight")
     for bad, what in (
         (np.isnan(weights), "no value"),
         (weights < 0, "a negative number"),

@@ -66,7 +66,6 @@ WORDS = {
     "label_proba": "the table of probabilities",
     "feature": "column",
     "features": "columns",
-    "sample": "row",
     "samples": "rows",
     "pass": "add",
     "they are NaN": "they have no score",

@@ -45,9 +45,9 @@ def read_weights(given: Any, n_samples: int) -> Floats:
     if len(positive) < 2:
         raise InputError(
             parameter("sample_weight"),
-            f" is zero for {'all but one ' if len(positive) else 'every '}",
-            phrase("sample"),
-            "; give at least 2 a positive weight.",
+            " must be above zero for at least 2 ",
+            phrase("samples"),
+            f", got {len(positive)}.",
         )
     if positive.max() > LARGEST_QUOTIENT * positive.min():
         raise InputError(

@@ -94,7 +94,9 @@ def _from_lines(name: str, text: str, what: str) -> Iterator[tuple[str, Any, str
     try:
         for row in rows:
             cells = [cell.strip() for cell in row]
-            if not any(cells) or (rows.line_num == 1 and cells == ["column", what]):
+            if not any(cells) or (
+                rows.line_num == 1 and cells in (["column", what], ["feature", what])
+            ):
                 continue
             if len(cells) != 2 or not all(cells):
                 raise InputError(
