@@ -20,7 +20,8 @@ def read_groups_file(source: Source, *, max_bytes: int | None = None) -> dict[st
     Parameters
     ----------
     source : path or stream
-        Text with lines ``column,group`` (a first line of these two words is skipped), or JSON:
+        Text with lines ``column,group``, or JSON. A first line ``column,group`` or
+        ``feature,group`` is skipped. JSON has the form
         ``{"group": ["column", …]}``.
     max_bytes : int or None
         Maximum size, as in `read_table`.
@@ -50,7 +51,8 @@ def read_costs_file(source: Source, *, max_bytes: int | None = None) -> dict[str
     Parameters
     ----------
     source : path or stream
-        Text with lines ``column,cost`` (a first line of these two words is skipped), or JSON:
+        Text with lines ``column,cost``, or JSON. A first line ``column,cost`` or
+        ``feature,cost`` is skipped. JSON has the form
         ``{"column": cost}``.
     max_bytes : int or None
         Maximum size, as in `read_table`.
