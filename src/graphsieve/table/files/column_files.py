@@ -61,6 +61,8 @@ def read_costs_file(source: Source, *, max_bytes: int | None = None) -> dict[str
     --------
     >>> read_costs_file(io.BytesIO(b'{"a": 2, "b": 0.5}'))
     {'a': 2.0, 'b': 0.5}
+    >>> read_costs_file(io.BytesIO(b"feature,cost\\na,2\\n"))
+    {'a': 2.0}
     """
     costs: dict[str, float] = {}
     name, found = _entries(source, "cost", max_bytes)
