@@ -1153,6 +1153,7 @@ REPEATED = [
     ),
     ("--target", "kind", "--confidence-column", "sure", "--unlabeled", "none", *WIDE),
     ("--target", "size", "d", "--exclude", "p_no", "p_yes", "kind"),
+    ("--target", "kind", "--na-values", "?", "-999", "--thousands", "'", "--keep-counter", *WIDE),
 ]
 
 
