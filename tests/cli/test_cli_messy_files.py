@@ -437,7 +437,7 @@ def test_row_268_a_header_that_is_one_field_short(run, error):
     answer = run("rank", "t.csv", "--json")
     assert answer.code == 0
     assert (
-        "the header has one field less than the rows, so the first field of each row is its name "
+        "the header has one field fewer than the rows, so the first field of each row is its name "
         "('row_names')\n" in answer.err
     )
     assert answer.features == run("rank", "plain.csv", "--json").features

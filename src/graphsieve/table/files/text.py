@@ -46,7 +46,7 @@ LONGEST_CELL = 2**27
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": '"|"'}
 MOST_HEADER_LINES = 100
 _ROW_NAMES_NOTE = (
-    "the header has one field less than the rows, so the first field of each row is its name ({})"
+    "the header has one field fewer than the rows, so the first field of each row is its name ({})"
 )
 _LINE_BREAK = re.compile("\r\n|\r|\n")
 _SEPARATOR_LINE = re.compile(r'("?)sep=([^\w"\r\n\0])\1[\r\n]*', flags=re.IGNORECASE)
