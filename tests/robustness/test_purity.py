@@ -372,7 +372,8 @@ def test_nothing_in_the_process_is_changed_by_reading_and_by_the_command(
     monkeypatch.chdir(tmp_path)
     long_cell = "x" * 200_000  # beyond what the csv module takes by itself
     Path("table.csv").write_text(
-        "a,b,c\n" + "".join(f"{i},{i * i % 7},{long_cell if i == 3 else 'z'}\n" for i in range(20))
+        "a,b,c\n"
+        + "".join(f"{2 * i},{i * i % 7},{long_cell if i == 3 else 'z'}\n" for i in range(20))
     )
     main(["rank", "table.csv", "--report", "warm.html"])
     before = state()

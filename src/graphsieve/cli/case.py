@@ -262,7 +262,7 @@ def _check_target(options: argparse.Namespace, table: TableFile) -> None:
         return
     name = options.target[0]
     values, notation = table.kept[name], _notation(options, table)
-    if name in table.dates or not any(isinstance(value, str) for value in values):
+    if name in table.dates or str not in {type(value) for value in values}:
         return
     column = TextColumn(notation, most=None)
     column.add("" if value is None else value for value in values)

@@ -131,13 +131,13 @@ def _refuse_numbers_and_text(values: NDArray[Any], what: str) -> None:
     """Refuse a mixture such as 1 and "1", in which one class may have two names."""
     if values.dtype.kind != "O":
         return
-    text = next((value for value in values if isinstance(value, str | bytes)), None)
-    number = next((value for value in values if isinstance(value, Real | Decimal | np.bool_)), None)
-    if text is not None and number is not None:
+    texts = [value for value in values if isinstance(value, str | bytes)]
+    numbers = [value for value in values if isinstance(value, Real | Decimal | np.bool_)]
+    if texts and numbers:
         raise InputTypeError(
             parameter(what),
-            f" mixes numbers and text, such as {one_line(as_text(number))} and {quoted(text)}; make "
-            "them all text or all numbers.",
+            f" mixes numbers and text, such as {one_line(as_text(numbers[0]))} and "
+            f"{quoted(texts[0])}; make them all text or all numbers.",
         )
 
 
