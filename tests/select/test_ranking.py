@@ -362,7 +362,12 @@ def test_rank_has_the_parameters_of_the_estimator():
     further = {"feature_names", "random_state"}  # names for arrays, and samples of the plots
     assert (
         set(taken)
-        == {"X", "y", "supervision", "groups", *inspect.signature(GraphSieve).parameters} | further
+        == {
+            *inspect.signature(GraphSieve.fit).parameters,
+            *inspect.signature(GraphSieve).parameters,
+        }
+        - {"self"}
+        | further
     )
 
 

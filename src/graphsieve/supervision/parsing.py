@@ -159,9 +159,9 @@ def _warn_of_names_alike(names: NDArray[Any], what: str) -> None:
 
 def _warn_of_unknown_classes(names: NDArray[Any]) -> None:
     """Warn about a class that may stand for samples without a label, such as "unknown"."""
-    found = [
-        name for name in names.tolist() if isinstance(name, str) and _spelling(name) in UNKNOWN
-    ]
+    texts = [name for name in names.tolist() if isinstance(name, str)]
+    unknown = UNKNOWN - {"-"} if "+" in texts else UNKNOWN  # "-" and "+" are two classes.
+    found = [name for name in texts if _spelling(name) in unknown]
     if found:
         warn(
             f"{quoted(found[0])} is one of {len(names)} classes, but may mark unlabelled ",
