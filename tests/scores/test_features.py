@@ -210,7 +210,7 @@ def test_the_law_of_repetition_covers_all_scores_without_neighbors():
 
 
 @pytest.mark.parametrize("name", METHODS)
-@given(data=st.data(), form=st.sampled_from(FORMS), weight=st.sampled_from([0.5, 3.0, 1e40]))
+@given(data=st.data(), form=st.sampled_from(FORMS[:3]), weight=st.sampled_from([0.5, 3.0, 1e40]))
 def test_equal_weights_change_nothing(name, data, form, weight):
     mixed, method = drawn(data, name), METHODS[name]
     table = table_of(mixed, form)
