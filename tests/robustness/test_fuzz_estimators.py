@@ -343,6 +343,8 @@ def test_a_mark_of_the_unlabelled_that_no_label_can_be(mark):
 def test_labels_of_more_digits_than_python_writes():
     known = Supervision.from_labels([ENDLESS, 2, ENDLESS + 1, None])
     assert known.n_known_classes == 3
+    found = rank(np.eye(4), [ENDLESS, 2, ENDLESS, 2])
+    assert {"name": "a value of type int", "n": 2} in found.known["classes"]
     refused(lambda: Supervision.from_labels([ENDLESS, "a"]), "y mixes numbers and text")
     proba = Supervision.from_probabilities(
         np.full((4, 3), 1 / 3), classes=np.array([ENDLESS, 2, ENDLESS + 1], dtype=object)

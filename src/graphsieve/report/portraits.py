@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
+from graphsieve._base.parameters import quoted
 from graphsieve._base.randomness import generator
 from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.neighbors.exact import nearest_neighbors
@@ -450,11 +451,10 @@ def _most_probable(known: Supervision) -> Integers:
 
 def class_name(name: Any) -> str:
     """Return a class name as text. Integers that missing labels turned into floats become "1"."""
-    return (
-        str(int(name))
-        if isinstance(name, float | np.floating) and float(name).is_integer()
-        else str(name)
-    )
+    if isinstance(name, float | np.floating) and float(name).is_integer():
+        return str(int(name))
+    # Python refuses to write integers of more than 4300 digits.
+    return quoted(name) if isinstance(name, int) else str(name)
 
 
 def _scatters(
