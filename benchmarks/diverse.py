@@ -3,8 +3,8 @@
 Usage: OMP_NUM_THREADS=1 python benchmarks/diverse.py
 
 A pass is one product of the table with a vector, which reads every value once. Each selected column
-needs three passes. The gains for the first column need as many passes as the shorter side of the
-table is long, but at the speed of matrix products.
+needs three passes, or one if there are more rows than columns. The gains for the first column need
+as many passes as the shorter side of the table is long, but at the speed of matrix products.
 """
 
 from __future__ import annotations

@@ -61,6 +61,7 @@ CAN_BE_INFINITE = {
     "constrained_laplacian",
     "weighted_laplacian",
     "c4",
+    "semi_supervised_laplacian",  # if the label weight underflows
 }
 BY_Y = {"labels": oddities.labels, "targets": oddities.targets}
 

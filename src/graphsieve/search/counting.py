@@ -43,7 +43,7 @@ from graphsieve.supervision.groups import Units
 from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
-from graphsieve.table.centered import feature_columns, spanning
+from graphsieve.table.centered import ColumnSpace, feature_columns, spanning
 from graphsieve.table.columns import NO_EXPONENT, Table
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import dense_weighting, moments
@@ -72,6 +72,9 @@ NOTHING_LEFT = 1e-9  # relative size below which a remainder is rounding error
 CLEARLY = 2.0  # standard errors
 N_NEIGHBORS = 5
 STEPS_AT_ONCE = 32
+# Share of the squared length below which the rest of a projection is projected again, because its
+# rounding errors are relative to the full length.
+REPEATED = 0.1
 NO_VARIANCE = 1e-9  # relative to the squared mean; below it, permutations do not change the sum
 HALVINGS = 32  # bisection steps for an eigenvalue
 # Maximum number of Newton steps to a saddlepoint. Five to twenty are usual, because a step that
@@ -454,15 +457,25 @@ def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: An
 
 def _relevant(table: Table, outcome: _Outcome) -> RelevantColumns:
     part = table.take(outcome.units.rows)
-    p_values = part.evaluated(partial(_relevance_p_values, outcome=outcome))
+    p_values = np.empty(part.n_features)
+    alone, single = _single_columns(part)
+    if len(alone):
+        p_values[alone] = single.evaluated(partial(_relevance_p_values, outcome=outcome))
     if part.features is not None:
-        p_values = p_values[part.features.starts[:-1]]
         for feature in part.features.several:
             p_values[feature] = _feature_relevance(part, int(feature), outcome)
     testable = ~np.isnan(p_values)
     mask = _discoveries(p_values)
     reason = _associated(mask.sum(), testable.sum(), outcome.name)
     return RelevantColumns(mask, p_values, "relevance", reason)
+
+
+def _single_columns(table: Table) -> tuple[Integers, Table]:
+    """Return the features of one column, and the table of these columns."""
+    if table.features is None:
+        return np.arange(table.n_features), table
+    alone = np.flatnonzero(table.features.sizes == 1)
+    return alone, table.take_columns(table.features.starts[alone])
 
 
 def _associated(number: int, tested: int, what: str) -> str:
@@ -534,7 +547,12 @@ def _rank_basis(table: Table, feature: int, units: Units) -> Floats | None:
     values = units.means(feature_columns(table, feature))
     if not (values != values[0]).any():
         return None
-    return spanning(_rank_curves(values[:, _supported(values)])[0])
+    supported = values[:, _supported(values)]
+    assert table.features is not None
+    if table.features.categorical[feature] and units.owner is None:
+        # The ranks of an indicator are a linear function of it.
+        return spanning(_unit_length(supported - supported.mean(axis=0), len(values)))
+    return spanning(_rank_curves(supported)[0])
 
 
 def _with_structure(
@@ -642,9 +660,8 @@ def _supported_ranks(table: Table) -> Iterator[Floats]:
 def _gram(table: Table) -> Floats:
     """Return the products of the rows of all ranks, to which each feature contributes equally."""
     total = np.zeros((table.n_samples, table.n_samples))
-    single = table
+    _, single = _single_columns(table)
     if table.features is not None:
-        single = table.take_columns(table.features.starts[:-1][table.features.sizes == 1])
         for _, basis in _rank_bases(table):
             total += basis @ basis.T / max(1, basis.shape[1])
     if single.n_columns:
@@ -852,7 +869,10 @@ class _Walk:
         if table.features is not None:
             weights = weights[table.features.owner]
         exponents = table.column_exponents()
-        self.shifts = exponents - exponents[weights > 0].max()
+        self.unit = int(exponents[weights > 0].max())
+        self.shifts = exponents - self.unit
+        # Products with codes are faster than with blocks of indicator columns.
+        self.space = None if table.mixed is None else ColumnSpace(table)
         uniform = dense_weighting(np.ones(table.n_samples))
         scatter = table.evaluated(lambda block: moments(block, uniform).scatter[0], wide=True)
         # Shifts above 0 occur only in columns without weight. They are limited to 0, because
@@ -904,8 +924,10 @@ class _Walk:
         if not len(features):
             return False
         columns, ends = columns_and_ends(self.table, features)
-        fresh, own = orthonormal_steps(scaled_columns(self.table, columns, self.shifts), self.basis)
-        gains = np.ldexp(self.table.evaluated(partial(_products, vectors=fresh)), self.shifts) ** 2
+        values, n_known = scaled_columns(self.table, columns, self.shifts), self.basis.shape[1]
+        self.basis, own = orthonormal_steps(values, self.basis)
+        fresh = self.basis[:, n_known:]
+        gains = self._products(fresh) ** 2
         steps = gains @ self.weights
         total, start = float(self.scatter.sum()), 0
         for end in ends:
@@ -919,8 +941,14 @@ class _Walk:
             self.explained.append(min(1.0, self.explained[-1] + explained / total))
             self.n_directions += rank
             start = end
-        self.basis = np.hstack([self.basis, fresh])
         return True
+
+    def _products(self, vectors: Floats) -> Floats:
+        """Return the products of centred vectors (columns) with all columns, in a common unit."""
+        if self.space is not None and not self.space.sketched:
+            return np.ldexp(self.space.against(vectors.T), self.table.top_exponent - self.unit)
+        products = self.table.evaluated(partial(_products, vectors=vectors))
+        return np.asarray(np.ldexp(products, self.shifts))
 
 
 def _products(block: Block, *, vectors: Floats) -> Floats:
@@ -944,21 +972,35 @@ def scaled_columns(table: Table, columns: Integers, shifts: NDArray[np.intc]) ->
 def orthonormal_steps(columns: Floats, basis: Floats) -> tuple[Floats, Floats]:
     """Return the part of each column that is orthogonal to the basis and to the columns before it.
 
-    The parts are returned as directions of length 1, with their squared lengths. A column without
-    such a part gets a direction of zeros.
+    The parts are appended to the basis as directions of length 1, and returned with their squared
+    lengths. A column without such a part gets a direction of zeros.
     """
     known = np.hstack([basis, np.zeros_like(columns)])
     first, own = basis.shape[1], np.zeros(columns.shape[1])
-    for place, column in enumerate(columns.T):
-        before = known[:, : first + place]
-        rest = column - before @ (before.T @ column)
-        # Repeated, because the first projection leaves rounding errors relative to the full column.
-        rest -= before @ (before.T @ rest)
-        length = float(rest @ rest)
-        if length > NOTHING_LEFT**2 * float(column @ column):
-            own[place] = length
-            known[:, first + place] = (rest - rest.mean()) / np.sqrt(length)
-    return known[:, first:], own
+    for start in range(0, columns.shape[1], STEPS_AT_ONCE):
+        before, group = known[:, : first + start], columns[:, start : start + STEPS_AT_ONCE]
+        lengths, rests = _squares(group), _without(group, before)
+        again = _squares(rests) < REPEATED * lengths
+        rests[:, again] = _without(rests[:, again], before)
+        steps = np.zeros_like(rests)
+        for place, (rest, least) in enumerate(zip(rests.T, NOTHING_LEFT**2 * lengths, strict=True)):
+            left = _without(rest, steps[:, :place])
+            if least < left @ left < REPEATED * float(rest @ rest):
+                left = _without(_without(left, before), steps[:, :place])
+            if left @ left > least:
+                own[start + place] = left @ left
+                steps[:, place] = (left - left.mean()) / np.sqrt(left @ left)
+        known[:, first + start : first + start + len(steps.T)] = steps
+    return known, own
+
+
+def _squares(columns: Floats) -> Floats:
+    return np.asarray(np.einsum("ij,ij->j", columns, columns))
+
+
+def _without(columns: Floats, basis: Floats) -> Floats:
+    """Return the part of the columns that is orthogonal to an orthonormal basis."""
+    return np.asarray(columns - basis @ (basis.T @ columns))
 
 
 # ---- Whether more of them predict better
@@ -987,14 +1029,16 @@ def _prediction_errors(
     basis, _ = orthonormal_steps(columns, np.empty((units.n, 0)))
     residuals, left = values - values.mean(axis=0), np.full(units.n, 1 - 1 / units.n)
     errors = ((residuals / left[:, None]) ** 2).sum(axis=1)
-    unit = errors.mean()
+    unit, start = errors.mean(), 0
     found = [_mean_and_deviation(errors / unit)]
-    for direction in basis.T:
-        residuals = residuals - np.outer(direction, direction @ residuals)
-        left = np.maximum(left - direction**2, NOTHING_LEFT)
+    for end in ends:
+        directions = basis[:, start:end]
+        residuals = _without(residuals, directions)
+        left = np.maximum(left - (directions**2).sum(axis=1), NOTHING_LEFT)
         errors = ((residuals / left[:, None]) ** 2).sum(axis=1)
         found.append(_mean_and_deviation(errors / unit))
-    return tuple((size, *error) for size, error in enumerate(found[end] for end in (0, *ends)))
+        start = end
+    return tuple((size, *error) for size, error in enumerate(found))
 
 
 def _mean_and_deviation(errors: Floats) -> tuple[float, float]:

@@ -68,7 +68,7 @@ def select_by_explanation(
     shares = relevance(table, known) if known.kinds else np.zeros(table.n_features)
     if not shares.any():  # There is no supervision, or no feature is associated with it.
         shares = largest_correlations(space)
-    prediction = predicted(scaled, known)
+    prediction = predicted(scaled, known, space)
     if allowed is not None:
         allowed = allowed.copy()
         allowed[list(choice.keep)] = True

@@ -38,6 +38,9 @@ MOST_SEPARATE = 64  # doubtful columns; if there are more, the gains of all colu
 # Gains are updated by differences. They are recomputed once this share of the variance is left.
 STALE = 1e-3
 INITIAL_CAPACITY = 32  # selected columns
+# Residual columns are projected again if their smallest squared size is below this share of the
+# squared length of the columns.
+REPEATED = 0.02
 # Selected one by one. Later columns are ordered by what they would add after these.
 MOST_SELECTED = 256
 
@@ -159,9 +162,10 @@ def diverse_selection(
     ``form="correlation"`` selects the largest w_j · (1 − max |correlation| with the selected
     features).
 
-    The cost is about four passes over X per selected feature, plus one matrix product on the
-    shorter side of the table. No matrix of features × features is formed. Tables of more than 2²⁶
-    numbers are sketched. At most 256 features are selected one by one.
+    The cost is about four passes over X per selected feature, or two if there are more samples than
+    features, plus one matrix product on the shorter side of the table. A matrix of features ×
+    features is formed only if it is smaller than X. Tables of more than 2²⁶ numbers are sketched.
+    At most 256 features are selected one by one.
 
     Parameters
     ----------
@@ -387,7 +391,8 @@ class Explaining:
 
     The residual columns R = S − U C are never stored. U holds the orthonormal directions of the
     selected columns, and C = UᵀS. Two numbers per column are kept and updated after every step: its
-    squared length g_j = r_j·r_j and f_j = Σ_i w_i (r_i·r_j)².
+    squared length g_j = r_j·r_j and f_j = Σ_i w_i (r_i·r_j)². If there are more rows than columns, the
+    products of all residual columns at the last recomputation are kept as well.
     """
 
     def __init__(
@@ -423,16 +428,14 @@ class Explaining:
         if self.space.n_rows < self.space.n_columns:
             self._compute_from_few_rows()
         else:
-            products, self.of_targets = self._residual_products()
-            # Before anything is selected, the lengths are those of the columns to the last bit.
-            no_directions = not len(self.directions)
-            self.left = (self.space.squares if no_directions else products.diagonal()).copy()
+            self._compute_products()
             self._forget_explained()
             for feature, columns in self._features_of_several_columns():
-                own = products[columns]
+                own = self._products[columns]
                 self._set_feature(feature, own[:, columns], (own * self.weights) @ own.T)
-            self.fit = self.weights @ np.square(products, out=products)
+            self.fit = self.weights @ self._products**2
         self.fresh_total = float(self.weights @ self.left)
+        self._last_left, self._last_fit = self.left.copy(), self.fit.copy()
         self.fresh_left, self.fresh_fit = self.left.copy(), self.fit.copy()
 
     def _compute_from_few_rows(self) -> None:
@@ -505,7 +508,8 @@ class Explaining:
         ):
             self.widened = True
             self.weights = self._open().astype(np.float64)
-            self._compute()
+            if self.weights.any():
+                self._compute()
 
     def settle(self, *, all_columns: bool = False) -> None:
         """Recompute gains if their rounding error could change the order or break a tie.
@@ -537,6 +541,8 @@ class Explaining:
         """Recompute the matrices of features of several columns, as `settle` does."""
         assert self.space.features is not None
         gains, sums = self.gains(), self.space.features.sums
+        usable = self.usable[self.space.features.starts[:-1]]
+        features: list[int] = []
         for found in self._feature_gains():
             length = np.where(np.isfinite(found.smallest), found.smallest, 1.0)
             fit, left = (
@@ -545,11 +551,15 @@ class Explaining:
             own = gains[found.members]
             doubt = (1 - self.share) * fit / (self.total or 1.0) + own * left
             doubt = ROUNDING * (doubt + self.share * np.sqrt(left))
-            doubtful = (found.ranks > 0) & (doubt > TIE / 4 * own)
+            doubtful = usable[found.members] & (found.ranks > 0) & (doubt > TIE / 4 * own)
             if not all_columns:
                 doubtful &= own + doubt >= gains.max(initial=0.0)
-            for feature in found.members[doubtful]:
-                self._compute_feature(int(feature))
+            features += found.members[doubtful].tolist()
+        if self.space.features.sizes[features].sum() > MOST_SEPARATE:
+            self._compute()
+            return
+        for feature in features:
+            self._compute_feature(feature)
 
     def _compute_columns(self, columns: Integers) -> None:
         """Recompute the gains of a few columns, with one pass over the table for each."""
@@ -562,24 +572,32 @@ class Explaining:
         )
         self.of_targets[:, columns] = self.targets @ residual
 
-    def _residual_products(self) -> tuple[Floats, Floats]:
-        """Return the inner products between all residual columns, and those with the targets.
+    def _compute_products(self) -> None:
+        """Recompute the lengths and products of all residual columns, and those with the targets.
 
         They are summed over groups of rows. Groups of columns would have to be paired with each
         other. A table with many rows has many such groups, so each residual would be computed many
         times. This needs an array of columns × columns, and there are few columns here.
         """
-        products = np.zeros((self.space.n_columns, self.space.n_columns))
-        of_targets = np.zeros((len(self.targets), self.space.n_columns))
+        self._n_projected = self.n_directions
+        if not self.n_directions:
+            # The lengths are those of the columns to the last bit.
+            self.left, self._products = self.space.squares.copy(), self.space.gram
+            self.of_targets = self.space.against(self.targets)
+            return
+        n_columns = self.space.n_columns
+        selected = self.space.of_columns(np.isin(np.arange(self.space.n_features), self.selected))
+        others = np.flatnonzero(~selected)  # Nothing is left of the selected columns.
+        coefficients = self.coefficients[:, others]
+        products = np.zeros((len(others), len(others)))
+        self.of_targets = np.zeros((len(self.targets), n_columns))
         for rows, values in self.space.row_parts():
-            residual = (
-                values - self.directions[:, rows].T @ self.coefficients
-                if len(self.directions)
-                else values
-            )
+            residual = values[:, others] - self.directions[:, rows].T @ coefficients
             products += residual.T @ residual
-            of_targets += self.targets[:, rows] @ residual
-        return products, of_targets
+            self.of_targets[:, others] += self.targets[:, rows] @ residual
+        self._products = np.zeros((n_columns, n_columns))
+        self._products[np.ix_(others, others)] = products
+        self.left = self._products.diagonal().copy()
 
     def _residual_parts(self) -> Iterator[tuple[slice, Floats]]:
         for part, values in self.space.parts():
@@ -649,28 +667,32 @@ class Explaining:
             self._project_out(directions)
         self.left[columns] = 0.0
         self.selected.append(position)
-        if float(self.weights @ self.left) < STALE * self.fresh_total:
+        if float(self.weights @ self.left) < STALE * self.fresh_total and self._open().any():
             self._compute()
 
     def _new_directions(self, columns: Integers) -> Floats:
         """Return orthonormal directions, as rows, of what is left of some columns."""
-        residual = self.space.columns(columns)
-        for _ in range(2):  # The second pass removes the rounding error of the first.
+        residual, total = self._residual(columns), float(self.space.squares[columns].sum())
+        least, sizes = EXPLAINED * total, np.linalg.eigvalsh(residual.T @ residual)
+        if sizes[sizes > least].min(initial=sizes[-1]) < REPEATED * total:
+            # The rounding error is relative to the full columns, so it is removed as well.
             residual -= self.directions.T @ (self.directions @ residual)
         if len(columns) == 1:
             return np.asarray(residual.T / np.sqrt(np.einsum("ij,ij->", residual, residual)))
-        least = EXPLAINED * float(self.space.squares[columns].sum())
         return spanning(residual, least=np.sqrt(least)).T
 
     def _project_out(self, directions: Floats) -> None:
         """Subtract the projection on orthonormal directions, given as rows, from all columns."""
         along = self.space.against(directions)
         weighted = self.weights * along
-        image = self.space.times(weighted.T) - self.directions.T @ (self.coefficients @ weighted.T)
-        back = self.space.against(image.T) - (self.directions @ image).T @ self.coefficients
+        back = self._residual_products_of(weighted)
         energy = weighted @ along.T
         change = (along * (energy @ along - 2 * back)).sum(axis=0)
         self.fit = np.maximum(self.fit + change, 0.0)
+        if self.space.n_rows >= self.space.n_columns:
+            # The rounding error is relative to the residuals for which the products were computed,
+            # even if a column has been recomputed since then.
+            self.fresh_left, self.fresh_fit = self._last_left.copy(), self._last_fit.copy()
         self.left = np.maximum(self.left - (along**2).sum(axis=0), 0.0)
         if self.several is not None:
             self.several.update(along, back, energy)
@@ -686,6 +708,16 @@ class Explaining:
             )
         self._keep(directions, along)
 
+    def _residual_products_of(self, weights: Floats) -> Floats:
+        """Return the products of weighted sums of all residual columns with each of them."""
+        if self.space.n_rows >= self.space.n_columns:
+            later = self.coefficients[self._n_projected :]
+            return np.asarray(weights @ self._products - weights @ later.T @ later)
+        sums = self.space.times(weights.T) - self.directions.T @ (self.coefficients @ weights.T)
+        return np.asarray(
+            self.space.against(sums.T) - (self.directions @ sums).T @ self.coefficients
+        )
+
     @property
     def directions(self) -> Floats:
         return self._directions[: self.n_directions]
@@ -697,11 +729,8 @@ class Explaining:
     def _keep(self, directions: Floats, along: Floats) -> None:
         n = self.n_directions + len(directions)
         if n > len(self._directions):  # Double the capacity.
-            added = INITIAL_CAPACITY + n
-            self._directions = np.vstack([self._directions, np.empty((added, self.space.n_rows))])
-            self._coefficients = np.vstack(
-                [self._coefficients, np.empty((added, self.space.n_columns))]
-            )
+            self._directions = _enlarged(self._directions, INITIAL_CAPACITY + 2 * n)
+            self._coefficients = _enlarged(self._coefficients, INITIAL_CAPACITY + 2 * n)
         self._directions[self.n_directions : n] = directions
         self._coefficients[self.n_directions : n] = along
         self.n_directions = n
@@ -736,6 +765,13 @@ class Explaining:
             if self.total > 0
             else 1.0
         )
+
+
+def _enlarged(rows: Floats, n_rows: int) -> Floats:
+    """Return the rows in a larger array. The memory of the others is not touched yet."""
+    found = np.empty((n_rows, rows.shape[1]))
+    found[: len(rows)] = rows
+    return found
 
 
 class _Uncorrelated:

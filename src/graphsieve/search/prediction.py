@@ -18,7 +18,7 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve.supervision.groups import Units
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
-from graphsieve.table.centered import centered_parts
+from graphsieve.table.centered import ColumnSpace, centered_parts
 from graphsieve.table.columns import Table
 
 PENALTIES = 10.0 ** np.arange(-6, 2.1, 0.5)  # relative to the largest eigenvalue
@@ -46,14 +46,18 @@ class Prediction:
     skill: float
 
 
-def predicted(table: Table, known: Supervision) -> Prediction | None:
+def predicted(
+    table: Table, known: Supervision, space: ColumnSpace | None = None
+) -> Prediction | None:
     """Predict all samples by ridge regression on the labelled samples.
+
+    `space` are the columns of the table, if they are already available.
 
     The result is None if the supervision is not sufficient: it must contain labels, targets or
     probabilities for at least 3 samples, they must not all be equal, and some column must vary.
     """
     if known.n_targets > 1 and "probabilities" not in known.kinds:
-        return _of_several_targets(table, known)
+        return _of_several_targets(table, known, space)
     outputs, units = _outputs(known, table.weights)
     if units.n < 3:
         return None
@@ -67,17 +71,16 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     mean = np.average(outputs, axis=0, weights=sample.masses)
     if not (outputs - mean).any():
         return None
-    left, squares = _left_singular(table, sample)
+    labeled: _InBlocks | _InSpace = _InBlocks(table, sample)
+    if space is not None and space.exact and space.n_rows >= space.n_columns:
+        labeled = _InSpace(space, sample)
+    left, squares = labeled.left_singular()
     if not len(squares):
         return None
     centered = sample.times_root(outputs - mean)
     penalty, left_out = best_penalty(left, squares, centered, sample.shares)
-    inner = left @ ((left.T @ centered) / (squares + penalty)[:, None])
-    values = np.zeros((table.n_samples, outputs.shape[1]))
-    for _, part in table.evaluations(
-        partial(_predictions, top=table.top_exponent, sample=sample, inner=inner)
-    ):
-        values += part
+    inner = left.times(left.against(centered) / (squares + penalty)[:, None])
+    values = labeled.predictions(inner)
     of_classes = known.targets is None or "probabilities" in known.kinds
     return Prediction(
         values - np.average(values, axis=0, weights=table.weights),
@@ -85,13 +88,15 @@ def predicted(table: Table, known: Supervision) -> Prediction | None:
     )
 
 
-def _of_several_targets(table: Table, known: Supervision) -> Prediction | None:
+def _of_several_targets(
+    table: Table, known: Supervision, space: ColumnSpace | None
+) -> Prediction | None:
     """Predict each target on the samples where it is known.
 
     The sum of squares of each prediction, weighted by the masses of the samples, is proportional to
     its skill. The skill is the mean.
     """
-    found = [predicted(table, one) for one in known.each_target()]
+    found = [predicted(table, one, space) for one in known.each_target()]
     parts = [one for one in found if one is not None and one.values.any()]
     if not parts:
         return None
@@ -162,40 +167,128 @@ class _Sample:
         """Multiply rows by the square roots of the masses. Sums of squares are then weighted."""
         return values if self.masses is None else values * self.root[:, None]
 
-    def centered(self, part: Floats) -> Floats:
-        """Return the units, given all samples, as weighted deviations from their mean."""
-        rows = self.units.rows
+    def centered(self, rows: Floats) -> Floats:
+        """Return the units, given their samples, as weighted deviations from their mean."""
         # The first row is subtracted, so that a column that is constant here is exactly zero.
-        shifted = self.units.means(part[rows] - part[rows[0]])
+        shifted = self.units.means(rows - rows[0])
         return self.times_root(shifted - np.average(shifted, axis=0, weights=self.masses))
 
 
-def _left_singular(table: Table, sample: _Sample) -> tuple[Floats, Floats]:
-    """Return the left singular vectors and squared singular values of the labelled samples.
+class _Vectors:
+    """The left singular vectors of the labelled samples, as columns of an array."""
 
-    They follow from the smaller of the two product matrices.
+    def __init__(self, values: Floats) -> None:
+        self.values = values
+
+    def times(self, weights: Floats) -> Floats:
+        """Return weighted sums of the vectors."""
+        return np.asarray(self.values @ weights)
+
+    def against(self, outputs: Floats) -> Floats:
+        """Return the inner products of the vectors with the outputs."""
+        return np.asarray(self.values.T @ outputs)
+
+    def leverages(self, weights: Floats) -> Floats:
+        """Return weighted sums of the squared vectors."""
+        return np.asarray(self.values**2 @ weights)
+
+
+class _VectorsInSpace:
+    """The left singular vectors of all samples, as weighted sums of the columns of a table.
+
+    An array of these vectors would be as large as the table.
     """
-    if sample.units.n <= table.n_columns:
-        kernel = np.zeros((sample.units.n, sample.units.n))
+
+    def __init__(self, space: ColumnSpace, right: Floats) -> None:
+        self.space, self.right = space, right
+
+    def times(self, weights: Floats) -> Floats:
+        return self.space.times(self.right @ weights)
+
+    def against(self, outputs: Floats) -> Floats:
+        return np.asarray(self.right.T @ self.space.against(outputs.T).T)
+
+    def leverages(self, weights: Floats) -> Floats:
+        return np.concatenate(
+            [self.space.times(self.right, rows) ** 2 @ weights for rows in self.space.row_slices()]
+        )
+
+
+class _InSpace:
+    """The labelled samples of a table with more rows than columns, which are in memory."""
+
+    def __init__(self, space: ColumnSpace, sample: _Sample) -> None:
+        self.space, units = space, sample.units
+        # The columns of all samples have mean zero already.
+        everything = units.owner is None and units.n == space.n_samples
+        self.own = None if everything else sample.centered(space.rows(units.rows))
+
+    def left_singular(self) -> tuple[_Vectors | _VectorsInSpace, Floats]:
+        """Return the left singular vectors and squared singular values of the labelled samples."""
+        if self.own is not None:
+            return _singular(self.own)
+        squares, right = _positive(*np.linalg.eigh(self.space.gram))
+        return _VectorsInSpace(self.space, right / np.sqrt(squares)), squares
+
+    def predictions(self, inner: Floats) -> Floats:
+        """Return the predictions for all samples."""
+        if self.own is None:
+            return self.space.times(self.space.against(inner.T).T)
+        return self.space.times(self.own.T @ inner)
+
+
+class _InBlocks:
+    """The labelled samples of a table that is read block by block."""
+
+    def __init__(self, table: Table, sample: _Sample) -> None:
+        self.table, self.sample = table, sample
+
+    def left_singular(self) -> tuple[_Vectors, Floats]:
+        table, sample, n = self.table, self.sample, self.sample.units.n
+        if n > table.n_columns:
+            return _singular(
+                table.evaluated(partial(_labeled, top=table.top_exponent, sample=sample))
+            )
+        kernel = np.zeros((n, n))
         for _, part in table.evaluations(partial(_kernel, top=table.top_exponent, sample=sample)):
             kernel += part
-        squares, vectors = np.linalg.eigh(kernel)
-    else:
-        own = table.evaluated(partial(_labeled, top=table.top_exponent, sample=sample))
-        squares, right = np.linalg.eigh(own.T @ own)
-        vectors = (own @ right) / np.sqrt(np.maximum(squares, np.finfo(float).tiny))
-    real = squares > 1e-12 * max(float(squares.max(initial=0.0)), 0.0)
-    return np.asarray(vectors[:, real]), np.asarray(squares[real])
+        squares, vectors = _positive(*np.linalg.eigh(kernel))
+        return _Vectors(vectors), squares
+
+    def predictions(self, inner: Floats) -> Floats:
+        table = self.table
+        values = np.zeros((table.n_samples, inner.shape[1]))
+        form = partial(_predictions, top=table.top_exponent, sample=self.sample, inner=inner)
+        for _, part in table.evaluations(form):
+            values += part
+        return values
+
+
+def _singular(own: Floats) -> tuple[_Vectors, Floats]:
+    """Return left singular vectors and squared singular values, from the smaller product matrix."""
+    if len(own) <= own.shape[1]:
+        squares, vectors = _positive(*np.linalg.eigh(own @ own.T))
+        return _Vectors(vectors), squares
+    squares, right = _positive(*np.linalg.eigh(own.T @ own))
+    return _Vectors(own @ (right / np.sqrt(squares))), squares
+
+
+def _positive(squares: Floats, vectors: Floats) -> tuple[Floats, Floats]:
+    """Return the eigenvalues that are not rounding error, and their eigenvectors."""
+    positive = squares > 1e-12 * max(float(squares.max(initial=0.0)), 0.0)
+    return squares[positive], vectors[:, positive]
 
 
 def _labeled(block: Block, *, top: int, sample: _Sample) -> Floats:
-    return np.concatenate([sample.centered(part) for _, part in centered_parts(block, top)], axis=1)
+    return np.concatenate(
+        [sample.centered(part[sample.units.rows]) for _, part in centered_parts(block, top)], axis=1
+    )
 
 
 def _kernel(block: Block, *, top: int, sample: _Sample) -> Floats:
     total = np.zeros((sample.units.n, sample.units.n))
     for _, part in centered_parts(block, top):
-        own = sample.centered(part)
+        own = sample.centered(part[sample.units.rows])
         total += own @ own.T
     return total
 
@@ -204,22 +297,23 @@ def _predictions(block: Block, *, top: int, sample: _Sample, inner: Floats) -> F
     """Return the contribution of the columns of a block to the predictions of all samples."""
     total = np.zeros((block.n_samples, inner.shape[1]))
     for _, part in centered_parts(block, top):
-        total += part @ (sample.centered(part).T @ inner)
+        total += part @ (sample.centered(part[sample.units.rows]).T @ inner)
     return total
 
 
 def best_penalty(
-    left: Floats, squares: Floats, centered: Floats, shares: Floats
+    left: _Vectors | _VectorsInSpace, squares: Floats, centered: Floats, shares: Floats
 ) -> tuple[float, Floats]:
     """Return the penalty with the smallest leave-one-out error, and its leave-one-out predictions.
 
     Both have a closed form. `shares` are the weights of the samples in the mean, which sum to 1.
     """
-    inner, squared, best = left.T @ centered, left**2, None
-    for penalty in PENALTIES * squares.max():
-        kept = squares / (squares + penalty)
-        leverage = np.minimum(squared @ kept + shares, 1 - 1e-9)
-        errors = (centered - left @ (kept[:, None] * inner)) / (1 - leverage)[:, None]
+    penalties = PENALTIES * squares.max()
+    kept = squares[:, None] / (squares[:, None] + penalties)
+    leverages = np.minimum(left.leverages(kept) + shares[:, None], 1 - 1e-9)
+    inner, best = left.against(centered), None
+    for penalty, share, leverage in zip(penalties, kept.T, leverages.T, strict=True):
+        errors = (centered - left.times(share[:, None] * inner)) / (1 - leverage)[:, None]
         size = float((errors**2).sum())
         if best is None or size < best[0]:
             best = size, float(penalty), centered - errors

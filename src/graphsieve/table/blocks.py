@@ -20,7 +20,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Floats
-from graphsieve._kernels.column_sums import Numbers, column_extremes, readable
+from graphsieve._kernels.column_sums import (
+    CACHED_ELEMENTS,
+    Numbers,
+    column_extremes,
+    in_parts,
+    readable,
+)
 
 BLOCK_ELEMENTS = 2**22  # numbers in one block: 32 MiB of float64
 # Columns up to this exponent are scaled in one step: float64 holds 2**1000 and its inverse.
@@ -276,3 +282,11 @@ def scale_by_power_of_two(values: Floats, exponent: Any) -> Floats:
         scaled: Floats = values * np.ldexp(1.0, half)
         scaled *= np.ldexp(1.0, exponents - half)
     return scaled
+
+
+def divided_columns(values: Floats, exponent: NDArray[np.intc], size: Floats) -> Floats:
+    """Return the columns of an array, with column j divided by ``size[j] * 2**exponent[j]``."""
+    found = np.empty(values.shape)
+    for rows in in_parts(len(values), max(1, CACHED_ELEMENTS // max(1, values.shape[1]))):
+        found[rows] = scale_by_power_of_two(values[rows], -exponent) / size
+    return found

@@ -6,9 +6,11 @@ category becomes one column of ranks. If there are many levels, the rare ones sh
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
+from itertools import count
 from numbers import Number
 from typing import Any
 
@@ -51,6 +53,16 @@ class Category:
     ordered: bool = False
     names: tuple[str, ...] = ()
 
+    @property
+    def n_columns(self) -> int:
+        """The number of columns of the category."""
+        return n_columns(self.n_levels, self.ordered)
+
+    @property
+    def places(self) -> Integers:
+        """The column of each sample, if there are several. Rare levels share the last one."""
+        return np.minimum(self.codes, self.n_columns - 1)
+
     def columns(self) -> Floats:
         """Return the columns of the category.
 
@@ -59,7 +71,9 @@ class Category:
         >>> Category(np.array([0, 1, 1]), 2).columns().tolist()
         [[0.0], [1.0], [1.0]]
         """
-        return indicators(self.codes, n_columns(self.n_levels, self.ordered))
+        width = self.n_columns
+        found = self.codes[:, None] if width == 1 else self.places[:, None] == np.arange(width)
+        return np.asarray(found, dtype=np.float64)
 
     @property
     def shown_names(self) -> tuple[str, ...]:
@@ -82,16 +96,6 @@ def n_columns(n_levels: int, ordered: bool) -> int:
 def has_too_many(n_levels: int, n_samples: int) -> bool:
     """Whether so many levels occur that the column is an identifier or free text."""
     return n_levels > 2 and n_levels * ROWS_PER_LEVEL > n_samples
-
-
-def indicators(codes: Any, width: int) -> Floats:
-    """Return one column per level, or the codes if there is one column.
-
-    The levels beyond the last column share it.
-    """
-    if width == 1:
-        return np.asarray(codes, dtype=np.float64)[:, None]
-    return np.asarray(np.minimum(codes, width - 1)[:, None] == np.arange(width), dtype=np.float64)
 
 
 class CodedColumns(list[str]):
@@ -118,22 +122,24 @@ def category_of(values: Sequence[Any], where: str, *, asked: bool = True) -> Cat
     Missing values (None, NaN) have the code −1. Unless it is `asked` for, a column without text is
     no category, and a column of numbers in text form is refused.
     """
-    if not (asked or any(issubclass(kind, str | bytes) for kind in set(map(type, values)))):
-        return None
+    place: dict[Any, int] = defaultdict(count().__next__)
     try:
-        # Python finds the distinct values faster than any loop, and only these are checked.
-        levels = [value for value in dict.fromkeys(values) if not is_missing(value)]
+        # Python numbers the distinct values faster than any loop, and only these are checked.
+        codes = np.fromiter(map(place.__getitem__, values), np.int64, len(values))
+        distinct = list(place)
     except TypeError:
-        levels = list(values)  # One of the values is a list, a dict or an array.
+        distinct = list(values)  # One of the values is a list, a dict or an array.
+    if not (asked or any(isinstance(value, str | bytes) for value in distinct)):
+        return None
+    missing = [is_missing(value) for value in distinct]
+    levels = [value for value, absent in zip(distinct, missing, strict=True) if not absent]
     if not all(map(_may_be_level, levels)):
         _refuse_other(values, where)
     _refuse_mixed(levels, values, where)
     if not asked:
         refuse_numbers_as_text(levels, where)
-    place = {level: at for at, level in enumerate(levels)}
-    return category_of_codes(
-        [place.get(value, -1) for value in values], ordered=False, names=levels
-    )
+    number = np.where(missing, -1, np.cumsum(~np.array(missing, dtype=bool)) - 1)
+    return category_of_codes(number[codes], ordered=False, names=levels)
 
 
 def category_of_codes(codes: Any, ordered: bool, names: Any = None) -> Category:

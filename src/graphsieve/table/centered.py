@@ -9,7 +9,7 @@ the square root of the number of sums.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ import scipy.sparse as sp
 
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve.table.blocks import Block
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable, Table
+from graphsieve.table.indicators import Indicators
+from graphsieve.table.mixed import MixedMatrix
 
 MOST_ELEMENTS = 2**26  # values in memory: 512 MiB
 # Upper limit of the smaller side of the table, because the first gains need one pass over the table
@@ -70,21 +72,49 @@ class ColumnSpace:
         self.n_rows = table.n_samples if self._sums is None else self._sums
         self.root = None if table.weights is None else np.sqrt(table.weights)
         self._means: Floats | None = None
+        self._indicators: Indicators | None = None
+        self._dense_at: Any = slice(None)  # all columns but the indicators
         if table.is_sparse and self._sums is None:
             self._columns, self._means = _sparse_columns(table)
         else:
-            self._columns = np.empty((self.n_rows, table.n_columns))
+            dense, mixed = table, table.mixed
+            if (
+                mixed is not None
+                and self._sums is None
+                and self.root is None
+                and self.n_rows >= self.n_columns
+            ):
+                self._dense_at, self._coded_at = mixed.dense_at, mixed.codes_at
+                self._indicators = _indicators(mixed, table.top_exponent)
+                dense = MemoryTable.trusted(mixed.dense, None)
+            self._columns = np.empty((self.n_rows, dense.n_columns))
             centered = partial(
                 _centered_and_added,
                 top=table.top_exponent,
                 signs=self._signs,
                 masses=table.weights,
             )
-            for part, values in table.evaluations(centered):
+            for part, values in dense.evaluations(centered) if dense.n_columns else ():
                 self._columns[:, part] = values
-        self.squares = np.concatenate(
-            [np.einsum("ij,ij->j", values, values) for _, values in self.parts()]
-        )
+        self.squares = self._squares()
+
+    @property
+    def exact(self) -> bool:
+        """Whether rows are the samples themselves: no sketch, and no masses."""
+        return not self.sketched and self.root is None
+
+    def _squares(self) -> Floats:
+        parts = [np.einsum("ij,ij->j", values, values) for _, values in self._stored_parts()]
+        squares = np.concatenate(parts) if parts else np.empty(0)
+        if self._indicators is None:
+            return squares
+        return self._joined(squares, self._indicators.squares)
+
+    def _joined(self, dense: Floats, coded: Floats) -> Floats:
+        """Return values of the dense columns and of the indicators in the order of the columns."""
+        found = np.empty((*dense.shape[:-1], self.n_columns))
+        found[..., self._dense_at], found[..., self._coded_at] = dense, coded
+        return found
 
     def project(self, vectors: Floats) -> Floats:
         """Return vectors over the samples as vectors of this space, sketched if the space is.
@@ -100,16 +130,21 @@ class ColumnSpace:
         """A column of ones as it appears in this space, by which means are multiplied."""
         return np.ones(self.n_rows) if self.root is None else self.root
 
-    def times(self, weights: Floats) -> Floats:
-        """Return the weighted sum of all columns."""
-        total = np.asarray(self._columns @ weights)
-        if self._means is None:
-            return total
-        offset = self._offset if weights.ndim == 1 else self._offset[:, None]
-        return np.asarray(total - offset * (self._means @ weights))
+    def times(self, weights: Floats, rows: slice = slice(None)) -> Floats:
+        """Return the weighted sum of all columns, in some rows."""
+        if self._means is not None:
+            by_rows = self._columns if rows == slice(None) else self._by_rows[rows]
+            offset = self._offset[rows] if weights.ndim == 1 else self._offset[rows, None]
+            return np.asarray(by_rows @ weights - offset * (self._means @ weights))
+        total = np.asarray(self._columns[rows] @ weights[self._dense_at])
+        if self._indicators is not None:
+            total += self._indicators.times(weights[self._coded_at], rows)
+        return total
 
     def against(self, vectors: Floats) -> Floats:
         """Return the inner products of vectors, given as rows, with every column."""
+        if self._indicators is not None:
+            return self._joined(vectors @ self._columns, self._indicators.against(vectors))
         if self._means is None:
             return np.asarray(vectors @ self._columns)
         along = vectors @ self._offset
@@ -135,6 +170,8 @@ class ColumnSpace:
 
     def columns(self, positions: Integers) -> Floats:
         """Return some columns as a dense array."""
+        if self._indicators is not None:
+            return self._some_columns(positions, self._indicators)
         if self._means is None:
             return np.array(self._columns[:, positions])
         return self._dense(self._columns[:, positions], self._means[positions])
@@ -144,8 +181,49 @@ class ColumnSpace:
         offset = means if self.root is None else np.outer(self.root[rows], means)
         return np.asarray(values.toarray() - offset)
 
+    def _some_columns(self, positions: Integers, indicators: Indicators) -> Floats:
+        found = np.empty((self.n_rows, len(positions)))
+        coded = np.isin(positions, self._coded_at)
+        dense = np.searchsorted(self._dense_at, positions[~coded])
+        found[:, ~coded] = self._columns[:, dense]
+        found[:, coded] = indicators.columns(np.searchsorted(self._coded_at, positions[coded]))
+        return found
+
+    def rows(self, rows: Any) -> Floats:
+        """Return some rows of all columns as a dense array, which must not be modified."""
+        if self._indicators is not None:
+            return self._joined(self._columns[rows], self._indicators.rows(rows))
+        if self._means is None:
+            return np.asarray(self._columns[rows])
+        return self._dense(self._by_rows[rows], self._means, rows)
+
+    @cached_property
+    def _by_rows(self) -> Any:
+        return self._columns.tocsr()
+
+    @cached_property
+    def gram(self) -> Floats:
+        """The inner products between all columns, for a table with more rows than columns.
+
+        It must not be modified.
+        """
+        if self._indicators is None:
+            total = np.zeros((self.n_columns, self.n_columns))
+            for _, values in self.row_parts():
+                total += values.T @ values
+            return total
+        total = np.empty((self.n_columns, self.n_columns))
+        total[np.ix_(self._dense_at, self._dense_at)] = self._columns.T @ self._columns
+        mixed = self._indicators.against(self._columns.T)
+        total[np.ix_(self._dense_at, self._coded_at)] = mixed
+        total[np.ix_(self._coded_at, self._dense_at)] = mixed.T
+        total[np.ix_(self._coded_at, self._coded_at)] = self._indicators.gram()
+        return total
+
     def products(self, positions: Integers) -> Floats:
         """Return the inner products of some columns (rows of the result) with every column."""
+        if self.n_rows >= self.n_columns:
+            return np.asarray(self.gram[positions])
         some = self._columns[:, positions]
         if self._means is None:
             return np.asarray(some.T @ self._columns)
@@ -159,9 +237,14 @@ class ColumnSpace:
 
         The arrays must not be modified.
         """
-        width = max(1, PART_ELEMENTS // self.n_rows)
-        for start in range(0, self.n_columns, width):
-            part = slice(start, min(start + width, self.n_columns))
+        if self._indicators is None:
+            yield from self._stored_parts()
+            return
+        for part in _slices(self.n_columns, self.n_rows):
+            yield part, self.columns(np.arange(part.start, part.stop))
+
+    def _stored_parts(self) -> Iterator[tuple[slice, Floats]]:
+        for part in _slices(self._columns.shape[1], self.n_rows):
             values = self._columns[:, part]
             yield (
                 part,
@@ -173,16 +256,12 @@ class ColumnSpace:
 
         The arrays must not be modified.
         """
-        height = max(1, PART_ELEMENTS // self.n_columns)
-        by_rows = self._columns if self._means is None else self._columns.tocsr()
-        for start in range(0, self.n_rows, height):
-            rows = slice(start, min(start + height, self.n_rows))
-            yield (
-                rows,
-                by_rows[rows]
-                if self._means is None
-                else self._dense(by_rows[rows], self._means, rows),
-            )
+        for rows in self.row_slices():
+            yield rows, self.rows(rows)
+
+    def row_slices(self) -> Iterator[slice]:
+        """Iterate over groups of a few rows."""
+        return _slices(self.n_rows, self.n_columns)
 
     def kernel(self, weights: Floats) -> Floats:
         """Return the inner products between rows, with weighted columns.
@@ -226,6 +305,12 @@ class ColumnSpace:
             values = self._columns[:, some].toarray()
             found[some] = np.einsum("ij,ij->j", values, kernel @ values)
         return found
+
+
+def _slices(length: int, width: int) -> Iterator[slice]:
+    at_once = max(1, PART_ELEMENTS // width)
+    for start in range(0, length, at_once):
+        yield slice(start, min(start + at_once, length))
 
 
 def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPARED) -> Floats:
@@ -338,6 +423,13 @@ def _factor(block: Block, top: int) -> Floats:
     # No varying column exceeds `top`. A huge constant may exceed it, and must not overflow before
     # its factor is replaced by zero.
     return np.asarray(np.ldexp(1.0, np.clip(block.exponent - top, SMALLEST, 0)))
+
+
+def _indicators(mixed: MixedMatrix, top: int) -> Indicators:
+    """Return the indicator columns of categories in units of ``2**top``."""
+    heights, exponents = np.frexp(mixed.heights)
+    heights = np.ldexp(heights, np.clip(exponents - top, SMALLEST, 0))
+    return Indicators(mixed.codes, mixed.starts, heights)
 
 
 def _sparse_columns(table: Table) -> tuple[Any, Floats]:

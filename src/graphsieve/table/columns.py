@@ -23,7 +23,9 @@ from graphsieve.table.blocks import (
     Block,
     Form,
     dense_block,
+    divided_columns,
     exponents_above,
+    exponents_of,
     replace_start,
     scale_by_power_of_two,
     sparse_block,
@@ -37,6 +39,7 @@ from graphsieve.table.containers import (
     sums_are_finite,
 )
 from graphsieve.table.features import Features
+from graphsieve.table.mixed import MixedMatrix
 
 NO_EXPONENT = -(2**15)  # exponent of zero, below the exponent of any other number
 DENSE_FROM = 0.3  # share of nonzero values above which a dense block is faster
@@ -71,6 +74,8 @@ class Table(ABC):
         The shape of the table.
     features : Features or None
         The columns of each feature, or None if every column is a feature.
+    mixed : MixedMatrix or None
+        The values of a large table with categories in memory, otherwise None.
     is_sparse : bool
         Whether the values are a sparse matrix.
     feature_names : tuple of str or None
@@ -97,6 +102,7 @@ class Table(ABC):
     most_held: int
     n_entries: int
     features: Features | None = None
+    mixed: MixedMatrix | None = None
     geometry: Geometry | None = None
     compressed: Any = None
     weights: Floats | None = None
@@ -308,15 +314,27 @@ class MemoryTable(Table):
         return table
 
     def _hold(self, matrix: Any, names: tuple[str, ...] | None, block_elements: int) -> None:
-        self._matrix, self.feature_names, self._block_elements = matrix, names, block_elements
+        self.feature_names, self._block_elements = names, block_elements
         self.n_samples, self.n_columns = map(int, matrix.shape)
+        if isinstance(matrix, MixedMatrix):
+            if self.n_samples * self.n_columns <= block_elements:
+                matrix = matrix.array
+            else:
+                self.mixed = matrix
+        self._values = matrix
         self.is_sparse = bool(sp.issparse(matrix))
         self.most_held = self.n_samples * self.n_columns
         self.n_entries = int(matrix.nnz) if self.is_sparse else self.most_held
-        self._readable = readable(matrix)  # whether compiled sums can read the matrix
+        # whether compiled sums can read the columns
+        self._readable = readable(matrix if self.mixed is None else self.mixed.part([0], [0]))
 
     def _same(self) -> MemoryTable:
-        return self._with_matrix(self._matrix)
+        return self._with_matrix(self._values)
+
+    @property
+    def _matrix(self) -> Any:
+        """The values as an array or a CSC matrix."""
+        return self._values if self.mixed is None else self.mixed.array
 
     def _with_matrix(self, matrix: Any) -> MemoryTable:
         """Return the table of other values of the same features and samples."""
@@ -347,6 +365,8 @@ class MemoryTable(Table):
         pass
 
     def take(self, rows: NDArray[Any]) -> MemoryTable:
+        if self.mixed is not None:
+            return self._with_matrix(self.mixed.take(rows))
         matrix = (
             sp.csc_array(sp.csr_array(self._matrix)[rows]) if self.is_sparse else self._matrix[rows]
         )
@@ -357,9 +377,12 @@ class MemoryTable(Table):
     def take_columns(self, columns: NDArray[Any]) -> MemoryTable:
         known = self.feature_names is not None and self.features is None
         names = tuple(self.feature_names[j] for j in columns) if known else None  # type: ignore[index]
-        matrix = (
-            self._matrix[:, columns] if self.is_sparse else np.take(self._matrix, columns, axis=1)
-        )
+        if self.mixed is not None:
+            matrix = self.mixed.part(slice(None), columns)
+        elif self.is_sparse:
+            matrix = self._matrix[:, columns]
+        else:
+            matrix = np.take(self._matrix, columns, axis=1)
         table = MemoryTable.trusted(matrix, names, block_elements=self._block_elements)
         table.weights = self.weights
         whole = self.only_block
@@ -376,6 +399,8 @@ class MemoryTable(Table):
         return table
 
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> MemoryTable:
+        if self.mixed is not None:
+            return self._with_matrix(self.mixed.divided(exponent, size))
         if self.is_sparse:
             owner = np.repeat(np.arange(self.n_columns), np.diff(self._matrix.indptr))
             data = scale_by_power_of_two(self._matrix.data, -exponent[owner]) / size[owner]
@@ -383,16 +408,12 @@ class MemoryTable(Table):
                 (data, self._matrix.indices, self._matrix.indptr), shape=self._matrix.shape
             )
         else:
-            matrix = np.empty(self._matrix.shape)
-            width = max(1, self._block_elements // self.n_samples)
-            for start in range(0, self.n_columns, width):
-                part = slice(start, start + width)
-                matrix[:, part] = (
-                    scale_by_power_of_two(self._matrix[:, part], -exponent[part]) / size[part]
-                )
+            matrix = divided_columns(self._matrix, exponent, size)
         return self._with_matrix(matrix)
 
     def corner(self, rows: NDArray[Any], columns: NDArray[Any] | None = None) -> Any:
+        if self.mixed is not None:
+            return self.mixed.part(rows, slice(None) if columns is None else columns)
         if columns is None:
             return self._matrix[rows]
         if self.is_sparse:
@@ -405,13 +426,20 @@ class MemoryTable(Table):
         return self._sparse_blocks() if self.is_sparse else self._dense_blocks()
 
     def wide_blocks(self) -> Iterator[Block]:
-        if self.only_block is None and self._readable:
+        if self.only_block is None and self._readable and self.mixed is None:
             return self._dense_blocks(WIDE)
         return self.blocks()
 
     def evaluations(self, form: Form, *, wide: bool = False) -> Iterator[tuple[slice, Any]]:
         for block in self.wide_blocks() if wide else self.blocks():
             yield slice(block.start, block.stop), form(block)
+
+    @cached_property
+    def top_exponent(self) -> int:
+        if not self._readable:
+            return super().top_exponent
+        low, high, _ = self._extremes
+        return int(max(exponents_of(self._extremes)[low < high], default=0))
 
     @cached_property
     def only_block(self) -> Block | None:
@@ -429,6 +457,10 @@ class MemoryTable(Table):
         return np.asarray(np.count_nonzero(self._matrix, axis=1), dtype=np.int64)
 
     def column_exponents(self) -> NDArray[np.intc]:
+        if self._readable:
+            low, high, least = self._extremes
+            zero = (low == high) & (least == 0)
+            return np.where(zero, NO_EXPONENT, exponents_of(self._extremes)).astype(np.intc)
         return np.concatenate(
             [
                 np.where(block.constant & (block.shift == 0), NO_EXPONENT, block.exponent)
@@ -460,7 +492,7 @@ class MemoryTable(Table):
 
     @cached_property
     def _extremes(self) -> Floats:
-        return column_extremes(self._matrix)
+        return column_extremes(self._matrix) if self.mixed is None else self.mixed.extremes()
 
     def _all_finite(self, matrix: NDArray[Any]) -> bool:
         """Whether all values are finite.
@@ -475,11 +507,14 @@ class MemoryTable(Table):
     def _dense_blocks(self, at_least: int = 1) -> Iterator[Block]:
         width = max(at_least, self._block_elements // self.n_samples)
         for start in range(0, self.n_columns, width):
-            part = self._matrix[:, start : start + width]
+            columns = slice(start, start + width)
+            part = (
+                self._matrix[:, columns]
+                if self.mixed is None
+                else self.mixed.part(slice(None), columns)
+            )
             block = (
-                unread_block(part, self._extremes[:, start : start + width], start)
-                if self._readable
-                else None
+                unread_block(part, self._extremes[:, columns], start) if self._readable else None
             )
             yield block or dense_block(np.array(part, dtype=np.float64, order="C"), start)
 

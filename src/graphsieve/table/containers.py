@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve._base.array_types import Floats
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, InputTypeError, warn
 from graphsieve._base.messages import numbered, parameter, phrase
 from graphsieve._base.optional import needed
@@ -43,6 +43,7 @@ from graphsieve.table.categories import (
     warn_of_identifiers,
 )
 from graphsieve.table.features import Features
+from graphsieve.table.mixed import MANY_LEVELS, MixedMatrix
 from graphsieve.table.sparse_checks import refuse_unsound
 
 Categorical = str | Sequence[Any] | None  # "auto", the names or positions of columns, or None
@@ -195,45 +196,76 @@ def _objects(X: Any, *, asked: bool) -> NDArray[Any] | None:
 def _read_mixed(
     X: Any, names: tuple[str, ...] | None, categories: dict[int, Category]
 ) -> tuple[Any, tuple[str, ...] | None, Features]:
-    """Return numeric columns and the columns of categories in one array, with their features."""
+    """Return numeric columns and the columns of categories in one matrix, with their features."""
     _check_shape(np.shape(X))
     width = _width(X)
     numeric = [position for position in range(width) if position not in categories]
-    parts: list[Floats] = [np.empty(0)] * width
-    if numeric and names is None:
-        # Categories become zeros, so that messages have the positions of the columns of X.
-        values = np.array(X, dtype=None if isinstance(X, np.ndarray) else object)
-        values[:, list(categories)] = 0
-        held, _, _ = read_matrix(values, categorical=None)
-        parts = [held[:, [position]] for position in range(width)]
-    elif numeric:
-        held, _, _ = read_matrix(columns_at(X, numeric), categorical=None)
-        for place, position in enumerate(numeric):
-            parts[position] = held[:, [place]]
-    left_out = []
+    numbers = _numeric_columns(X, names, numeric, list(categories)) if numeric else None
+    sizes, left_out = np.ones(width, dtype=np.int64), []
     for position, category in categories.items():
-        label = column_label(names, position)
         missing = category.codes < 0
+        label = column_label(names, position)
         refuse_missing(int(missing.sum()), label, int(np.argmax(missing)))
         if category.is_identifier:
-            left_out.append(label)
-            parts[position] = np.zeros((len(category.codes), 1))
+            left_out.append(position)
         else:
-            parts[position] = category.columns()
-    warn_of_identifiers(left_out)
-    matrix = np.hstack(parts)
+            sizes[position] = category.n_columns
+    read = {place: one for place, one in categories.items() if place not in left_out}
+    warn_of_identifiers([column_label(names, position) for position in left_out])
+    matrix = _mixed_matrix((len(X), sizes), numbers, numeric, read)
     _check_shape(matrix.shape)
     is_category = [
         position in categories and not categories[position].ordered for position in range(width)
     ]
     levels = tuple(
-        categories[position].shown_names
-        if position in categories and column_label(names, position) not in left_out
-        else ()
-        for position in range(width)
+        read[position].shown_names if position in read else () for position in range(width)
     )
-    sizes = [part.shape[1] for part in parts]
     return matrix, names, Features.of_sizes(sizes, is_category, levels=levels)
+
+
+def _mixed_matrix(
+    shape: tuple[int, Integers],
+    numbers: Floats | None,
+    numeric: list[int],
+    categories: dict[int, Category],
+) -> MixedMatrix:
+    """Return the columns of numbers and of categories. Other features are columns of zeros.
+
+    `shape` is the number of samples, and the number of columns of each feature.
+    """
+    n_samples, sizes = shape
+    starts = np.cumsum(sizes) - sizes
+    coded = [place for place in categories if sizes[place] >= MANY_LEVELS]
+    codes_at = np.concatenate(
+        [np.empty(0, dtype=np.int64), *(starts[place] + np.arange(sizes[place]) for place in coded)]
+    )
+    dense_at = np.setdiff1d(np.arange(sizes.sum()), codes_at)
+    dense = np.zeros((n_samples, len(dense_at)))
+    if numbers is not None:
+        dense[:, np.searchsorted(dense_at, starts[numeric])] = numbers
+    for place in categories.keys() - coded:
+        first = np.searchsorted(dense_at, starts[place])
+        dense[:, first : first + sizes[place]] = categories[place].columns()
+    codes = np.array([categories[place].places for place in coded], dtype=np.uint8)
+    return MixedMatrix(
+        dense,
+        dense_at,
+        codes.reshape(len(coded), n_samples),
+        np.cumsum(sizes[coded]) - sizes[coded],
+        codes_at,
+        np.ones(len(codes_at)),
+    )
+
+
+def _numeric_columns(
+    X: Any, names: tuple[str, ...] | None, numeric: list[int], others: list[int]
+) -> Floats:
+    if names is not None:
+        return np.asarray(read_matrix(columns_at(X, numeric), categorical=None)[0])
+    # The others become zeros, so that messages have the positions of the columns of X.
+    values = np.array(X, dtype=None if isinstance(X, np.ndarray) else object)
+    values[:, others] = 0
+    return np.asarray(read_matrix(values, categorical=None)[0][:, numeric])
 
 
 def _width(X: Any) -> int:

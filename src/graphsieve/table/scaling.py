@@ -69,29 +69,31 @@ def rescaled(table: Table, scale: Scale) -> Table:
 
 def divisors(table: Table, scale: Scale) -> tuple[NDArray[np.intc], Floats]:
     """Return the divisor of every column as an exponent of a power of two and a factor."""
-    exponents, sizes = table.evaluated(
-        partial(_divisors, scale=scale, masses=table.weights), wide=scale != "robust"
-    )
-    if table.features is not None:
-        exponents, sizes = _divisors_of_features(table, table.features, scale, exponents, sizes)
+    wide = scale != "robust"
+    if table.features is None:
+        evaluate = partial(_divisors, scale=scale, masses=table.weights)
+        exponents, sizes = table.evaluated(evaluate, wide=wide)
+    else:
+        evaluate = partial(_divisors_and_deviations, scale=scale, masses=table.weights)
+        found = table.evaluated(evaluate, wide=wide)
+        exponents, sizes = _divisors_of_features(table.features, scale, found)
     return exponents.astype(np.intc), sizes
 
 
-def _divisors_of_features(
-    table: Table, features: Features, scale: Scale, exponents: Floats, sizes: Floats
-) -> tuple[Floats, Floats]:
+def _divisors_of_features(features: Features, scale: Scale, found: Floats) -> tuple[Floats, Floats]:
     """Return divisors that give a feature of several columns the weight of a single column.
 
     The columns of a group are scaled one by one and then divided by the root of the number of those
     that vary. The indicators of a category have the same divisor: its total deviation, or, for
-    ``"minmax"``, the distance between two levels.
+    ``"minmax"``, the distance between two levels. `found` are those of the single columns, as
+    returned by `_divisors_and_deviations`.
     """
+    exponents, sizes, deviations, varies = found
     several = features.sizes[features.owner] > 1
     category = several & features.categorical[features.owner]
-    deviations, varies = table.evaluated(partial(_deviations, masses=table.weights))
     total = np.sqrt(features.sums(np.where(category, deviations, 0.0) ** 2))[features.owner]
     if scale == "minmax":
-        total = np.full(table.n_columns, np.sqrt(2.0))
+        total = np.full(len(sizes), np.sqrt(2.0))
     if scale == "rank":  # the variance of evenly spread ranks
         total = total * np.sqrt(12.0)
     exponents = np.where(category, 0, exponents)
@@ -102,15 +104,28 @@ def _divisors_of_features(
     return exponents, sizes
 
 
-def _deviations(block: Block, *, masses: Floats | None) -> Floats:
-    """Return the standard deviations in original units, and whether the columns vary."""
-    deviation = np.where(block.constant, 0.0, _standard_deviation(block, masses))
+def _deviations(block: Block, size: Floats | None = None, *, masses: Floats | None) -> Floats:
+    """Return the standard deviations in original units, and whether the columns vary.
+
+    `size` are the standard deviations in the units of the block, if they are already available.
+    """
+    size = _standard_deviation(block, masses) if size is None else size
+    deviation = np.where(block.constant, 0.0, size)
     return np.stack([np.ldexp(deviation, block.exponent), ~block.constant])
 
 
 def _divisors(block: Block, *, scale: Scale, masses: Floats | None) -> Floats:
     """Return the divisors of the columns as exponents of powers of two and remaining factors."""
+    return _as_divisors(block, _size(block, scale, masses))
+
+
+def _divisors_and_deviations(block: Block, *, scale: Scale, masses: Floats | None) -> Floats:
     size = _size(block, scale, masses)
+    deviations = _deviations(block, size if scale == "standard" else None, masses=masses)
+    return np.concatenate([_as_divisors(block, size), deviations])
+
+
+def _as_divisors(block: Block, size: Floats) -> Floats:
     return np.stack([block.exponent, np.where(block.constant | (size == 0), 1.0, size)])
 
 
@@ -170,11 +185,13 @@ def chosen_scale(table: Table) -> tuple[Scale, str]:
     >>> chosen_scale(MemoryTable([[1, 5], [2, 9], [4, 1]]))
     (None, 'ranges differ 2.7-fold between columns, not more than 100-fold: they may share a unit')
     """
+    if table.features is not None and table.features.categorical.any():
+        if all(block.constant.all() for block in table.wide_blocks()):
+            return None, "no column varies"
+        return "standard", "there are categories, which have no unit"
     ranges, deviations = _binary_logarithms_of_sizes(table)
     if not len(ranges):
         return None, "no column varies"
-    if table.features is not None and table.features.categorical.any():
-        return "standard", "there are categories, which have no unit"
     ordered, last = np.sort(ranges), len(ranges) - 1
     apart = float(ordered[int(np.ceil(LARGE * last))] - ordered[int(np.floor(SMALL * last))])
     if apart > np.log2(MIXED_UNITS):
@@ -349,9 +366,9 @@ def _ranked(table: Table) -> Table:
     category = several & table.features.categorical[table.features.owner]
     if not table.is_sparse:
         matrix[:, category] = table.matrix[:, category]
-    exponents, sizes = _divisors_of_features(
-        table, table.features, "rank", np.zeros(table.n_columns), np.ones(table.n_columns)
-    )
+    unchanged = np.stack([np.zeros(table.n_columns), np.ones(table.n_columns)])
+    found = np.concatenate([unchanged, table.evaluated(partial(_deviations, masses=table.weights))])
+    exponents, sizes = _divisors_of_features(table.features, "rank", found)
     return ranked.divided(exponents.astype(np.intc), sizes)
 
 
