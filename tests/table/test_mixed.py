@@ -59,6 +59,7 @@ def test_values_are_those_of_dense_columns(pair):
     rows, columns = np.array([7, 0, 399, 7]), np.array([dense.n_columns - 1, 3, 0])
     assert_array_equal(coded.matrix, dense.matrix)
     assert_array_equal(coded.take(rows).matrix, dense.take(rows).matrix)
+    assert_array_equal(coded.weighted_by(np.arange(N)).take(rows).weights, rows)
     assert_array_equal(coded.take_columns(columns).matrix, dense.take_columns(columns).matrix)
     assert_array_equal(coded.corner(rows, columns), dense.corner(rows, columns))
     assert_array_equal(coded.corner(rows), dense.corner(rows))

@@ -365,11 +365,13 @@ class MemoryTable(Table):
         pass
 
     def take(self, rows: NDArray[Any]) -> MemoryTable:
+        matrix: Any
         if self.mixed is not None:
-            return self._with_matrix(self.mixed.take(rows))
-        matrix = (
-            sp.csc_array(sp.csr_array(self._matrix)[rows]) if self.is_sparse else self._matrix[rows]
-        )
+            matrix = self.mixed.take(rows)
+        elif self.is_sparse:
+            matrix = sp.csc_array(sp.csr_array(self._matrix)[rows])
+        else:
+            matrix = self._matrix[rows]
         table = self._with_matrix(matrix)
         table.weights = self._weights_of(rows)
         return table
