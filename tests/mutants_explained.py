@@ -41,12 +41,6 @@ EXPLAINED: list[tuple[str, str, str, str]] = [
     ("blocks.py", "return UnreadBlock(start", "return None", FORM),
     (
         "columns.py",
-        "width = max(1, self._block_elements // self.n_samples)",
-        "self._block_elements * self.n_samples",
-        AT_A_TIME,
-    ),
-    (
-        "columns.py",
         "-float(low.min(initial=0)))",
         "low.min(initial=1)",
         "the smallest number matters only if it is negative",
