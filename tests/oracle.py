@@ -10,6 +10,10 @@ differently from a group of columns, ``categorical`` says which features are cat
 
 ``masses`` are the weights m of the samples: graphs have the weights m_i m_j W_ij, and means and
 counts use m_i instead of 1.
+
+X may contain NaN for missing values. Distances then use the features that two samples share
+(`squared_distances`). `with_gaps` scores each feature where it is observed: all other samples have
+mass 0, and their values do not matter.
 """
 
 import math
@@ -22,12 +26,33 @@ def score_columns(X, score, blocks=None):
     """Apply ``score`` to every column, or to the columns of every block. Without its constant
     columns (max == min), a feature has no column or keeps the others; no column is NaN.
     """
-    X = np.asarray(X, dtype=float)
+    X = without_nan(X)
     if blocks is None:
         return np.array([math.nan if f.max() == f.min() else score(f) for f in X.T])
     varying = X.max(axis=0) > X.min(axis=0)
     kept = [[c for c in block if varying[c]] for block in blocks]
     return np.array([score(X[:, columns]) if columns else math.nan for columns in kept])
+
+
+def without_nan(X):
+    """X with an observed value of the same column in place of NaN."""
+    X = np.array(X, dtype=float)
+    for f in X.T:
+        observed = f[~np.isnan(f)]
+        f[np.isnan(f)] = observed[0] if len(observed) else 0.0
+    return X
+
+
+def with_gaps(score, X, *args, blocks=None, masses=None, **options):
+    """The score of each feature on the samples where all of its columns are observed."""
+    X = np.asarray(X, dtype=float)
+    found = []
+    for j, columns in enumerate(blocks or [[c] for c in range(X.shape[1])]):
+        observed = ~np.isnan(X[:, columns]).any(axis=1)
+        given = {} if blocks is None else {"blocks": blocks}
+        m = ones(len(X), masses) * observed
+        found.append(score(X, *args, masses=m, **given, **options)[j])
+    return np.array(found)
 
 
 def square(difference):
@@ -93,12 +118,22 @@ def laplacian_ratio(W, f):
 def squared_distances(X):
     """Squared Euclidean distances by explicit differences."""
     X = np.asarray(X, dtype=float)
-    return np.array([np.sum((X - x) ** 2, axis=1) for x in X])
+    return np.array([rescaled((X - x) ** 2) for x in X])
+
+
+def rescaled(differences):
+    """Sums over columns. If some are NaN, the others are summed and divided by their share. Without
+    any, the result is infinite.
+    """
+    shared = np.sum(~np.isnan(differences), axis=1) / differences.shape[1]
+    sums = np.sum(np.nan_to_num(differences, nan=0.0), axis=1)
+    return np.where(shared > 0, sums / np.where(shared > 0, shared, 1.0), np.inf)
 
 
 def nearest(distances, candidates, k):
-    """The k candidates with the smallest distance. Ties are ordered by index."""
-    return sorted(candidates, key=lambda j: (distances[j], j))[:k]
+    """The k candidates with the smallest finite distance. Ties are ordered by index."""
+    near = sorted(candidates, key=lambda j: (distances[j], j))[:k]
+    return [j for j in near if distances[j] < math.inf]
 
 
 def others(n, i):
@@ -254,6 +289,7 @@ def constrained_laplacian_score(
     A = knn_adjacency(X, n_neighbors)
     if cut_cannot_link:
         A = A & ~cannot
+    cannot = cannot & (np.outer(m, m) > 0)
     S = weighted(heat(squared_distances(X), A | (pair_graph(n, must_link) > 0), bandwidth), masses)
     D = S.sum(axis=1)
     constrained = [j for j in range(n) if cannot[j].any()]
@@ -382,6 +418,8 @@ def mutual_information_score(X, y, *, n_neighbors=3, blocks=None, categorical=No
     category is discrete: Ross on the ranked target, or frequencies for classes.
     """
     y, m = np.asarray(y), ones(len(X), masses)
+    X, y, masses = np.asarray(X, dtype=float)[m > 0], y[m > 0], m[m > 0]
+    m = masses
     if y.dtype.kind == "f" and np.any(y != np.round(y)):
         y = average_ranks(y)
         of_number, of_category = kraskov_information, ross_information_of_target
@@ -421,7 +459,7 @@ def relieff_score(X, y, *, n_neighbors=10, blocks=None, categorical=None, masses
     n = len(X)
     blocks = [[c] for c in range(X.shape[1])] if blocks is None else blocks
     categorical = [False] * len(blocks) if categorical is None else categorical
-    span = X.max(axis=0) - X.min(axis=0)
+    span = np.ptp(without_nan(X), axis=0)
     scaled = X / np.where(span > 0, span, 1.0)
     prior = {c: np.sum(m[y == c]) / np.sum(m) for c in np.unique(y)}
     total = np.zeros(len(blocks))
@@ -432,7 +470,11 @@ def relieff_score(X, y, *, n_neighbors=10, blocks=None, categorical=None, masses
     for i in range(n):
         difference = np.stack(
             [
-                np.any(X[:, columns] != X[i, columns], axis=1) * 1.0
+                np.where(
+                    np.isnan(X[:, columns] + X[i, columns]).any(axis=1),
+                    np.nan,
+                    np.any(X[:, columns] != X[i, columns], axis=1),
+                )
                 if is_category
                 else np.abs(scaled - scaled[i])[:, varying(columns)].mean(axis=1)
                 for columns, is_category in zip(blocks, categorical, strict=True)
@@ -441,12 +483,13 @@ def relieff_score(X, y, *, n_neighbors=10, blocks=None, categorical=None, masses
         )
         # Differences that are equal in exact arithmetic, such as steps of 1/3, may differ in their
         # last bit. Therefore distances are compared on a fine grid.
-        distance = np.rint(difference.sum(axis=1) / 2.0 ** (math.ceil(math.log2(X.shape[1])) - 40))
+        distance = np.rint(rescaled(difference) / 2.0 ** (math.ceil(math.log2(X.shape[1])) - 40))
         for c, share in prior.items():
             members = [j for j in others(n, i) if y[j] == c]
-            if members:
-                near = nearest(distance, members, n_neighbors)
-                mean_difference = np.average(difference[near], axis=0, weights=m[near])
+            near = nearest(distance, members, n_neighbors)
+            if np.sum(m[near]) > 0 and m[i] > 0:
+                observed = np.nan_to_num(difference[near], nan=0.0)
+                mean_difference = np.average(observed, axis=0, weights=m[near])
                 factor = -1.0 if c == y[i] else share / (1 - prior[y[i]])
                 total += m[i] * factor * mean_difference
     return np.where([np.any(span[columns] > 0) for columns in blocks], total / m.sum(), np.nan)
@@ -498,7 +541,7 @@ def entropy(labels, m):
     for label, one in zip(labels, m, strict=True):
         mass[label] += one
     shares = [one / sum(m) for one in mass.values()]
-    return -sum(share * math.log(share) for share in shares)
+    return -sum(share * math.log(share) for share in shares if share > 0)
 
 
 def normalized_information(a, b, m):

@@ -29,6 +29,7 @@ SHOWN = {
     "docs/how-sure.md": (2, 2),
     "docs/large-tables.md": (2, 2),
     "docs/methods.md": (1, 0),
+    "docs/missing-values.md": (1, 1),
     "docs/mixed-tables.md": (1, 1),
     "docs/persistence.md": (1, 1),
     "docs/prototypes.md": (1, 0),

@@ -454,7 +454,8 @@ X_SMALL, Y_SMALL = np.random.default_rng(5).normal(size=(12, 3)), np.arange(12) 
         ({"y_train": X_SMALL, "y_test": X_SMALL, "learner": "bayes"}, "cannot predict a contin"),
         ({"X_train": X_SMALL * 1e200}, "column 0 of magnitude .*; change its unit"),
         ({"X_train": X_SMALL * 1e-200}, "3 such columns"),
-        ({"X_train": np.where(X_SMALL > 1, np.nan, X_SMALL)}, "NaN"),
+        ({"X_train": np.where(X_SMALL > 1, np.inf, X_SMALL)}, "X has 3 inf or -inf"),
+        ({"X_test": np.where(X_SMALL > 1, -np.inf, X_SMALL)}, "X has 3 inf or -inf"),
     ],
 )
 def test_prefixes_refuse_what_they_cannot_use(change, message):
@@ -468,6 +469,21 @@ def test_prefixes_refuse_what_they_cannot_use(change, message):
     given |= {"sizes": [1, 2], "learner": "1nn"} | change
     with pytest.raises(InputError, match=message):
         score_prefixes(**given)
+
+
+def test_prefixes_fill_missing_values_with_the_medians_of_the_training_rows():
+    random = np.random.default_rng(7)
+    X, y = random.normal(size=(60, 3)) + np.outer(np.arange(60) % 2, [2, 1, 0]), np.arange(60) % 2
+    X[random.random(X.shape) < 0.2] = np.nan
+    train, test = X[:40], X[40:]
+    medians = np.nanmedian(train, axis=0)
+    complete = [np.where(np.isnan(part), medians, part) for part in (train, test)]
+    options = {"sizes": [1, 2, 3], "learner": "1nn"}
+    expected = score_prefixes([1, 0, 2], complete[0], y[:40], complete[1], y[40:], **options)
+    objects = [np.where(np.isnan(part), None, part) for part in (train, test)]
+    for one, other in ((train, test), objects, (sp.csr_array(train), sp.csr_array(test))):
+        found = score_prefixes([1, 0, 2], one, y[:40], other, y[40:], **options)
+        np.testing.assert_array_equal(found, expected)
 
 
 # ---- clustering

@@ -269,9 +269,7 @@ READING = {
     "--numeric": ["--numeric", "a", "size"],
     "--id-column": ["--id-column", "id"],
     "--exclude": ["--exclude", "size", "d"],
-    "--drop-missing-columns": ["--drop-missing-columns"],
-    "--drop-missing-rows": ["--drop-missing-rows"],
-    "--fill-missing": ["--fill-missing"],
+    "--missing": ["--missing", "drop-rows"],
     "--keep-counter": ["--keep-counter"],
     "--na-values": ["--na-values", "unknown", "-999"],
     "--thousands": ["--thousands", ","],
@@ -568,23 +566,27 @@ def test_messages_name_options_and_keep_names(folder, capsys):
     )
     for options, code, words in (
         (
-            ["n_neighbors.csv"],
+            ["n_neighbors.csv", "--missing", "refuse"],
             3,
             "n_neighbors.csv has 1 missing value in 1 column ('random_state': 1)",
         ),
         (["n_neighbors.csv", "--target", "random_stat"], 2, "did you mean 'random_state'?"),
         (["n_neighbors.csv", "--target", "X ha"], 2, "did you mean 'X has'?"),
         (
-            ["n_neighbors.csv", "--fill-missing", "--neighbors", "2"],
+            ["n_neighbors.csv", "--missing", "fill", "--neighbors", "2"],
             3,
             "--neighbors applies only to methods that use a graph",
         ),
         (
-            ["n_neighbors.csv", "--fill-missing", "--top", "4"],
+            ["n_neighbors.csv", "--missing", "fill", "--top", "4"],
             3,
             "--top is 4, but there are 3 features",
         ),
-        (["n_neighbors.csv", "--fill-missing", "--prototypes", "4"], 3, "leave --prototypes out"),
+        (
+            ["n_neighbors.csv", "--missing", "fill", "--prototypes", "4"],
+            3,
+            "leave --prototypes out",
+        ),
         (["n_neighbors.csv", "--sep", "::"], 2, "--sep must be one character"),
         (
             ["n_neighbors.csv", "--key", "X"],
@@ -789,7 +791,8 @@ def test_pairs_with_dropped_rows(run, table):
             "constraint",
             "--top",
             "2",
-            "--drop-missing-rows",
+            "--missing",
+            "drop-rows",
             "--json",
         )
         check_equal(run("rank", "t.csv", *NO_FEATURES, *arguments, *options), expected)
@@ -1114,7 +1117,7 @@ REPEATED = [
         *("--target", "kind", "--categorical", "p_yes", "--numeric", "a", "--costs", "costs.csv"),
         *("--feature-groups", "groups.csv", "--keep-feature", "c", "--candidates", "first", "d"),
     ),
-    ("--unsupervised", "--drop-missing-rows", "--group-by-prefix", "_"),
+    ("--unsupervised", "--missing", "drop-rows", "--group-by-prefix", "_"),
     (
         "--exclude",
         "kind",
@@ -1128,10 +1131,10 @@ REPEATED = [
         "--scale",
         "none",
     ),
-    ("--pairs", "pairs.csv", "--id-column", "id", *NO_FEATURES, "--drop-missing-rows"),
-    ("--pairs", "pairs.csv", "--target", "kind", "--id-column", "id", "--fill-missing"),
-    ("--target", "kind", "--subject-column", "id", "--drop-missing-rows"),
-    ("--target", "kind", "--weight-column", "p_yes", "--drop-missing-rows"),
+    ("--pairs", "pairs.csv", "--id-column", "id", *NO_FEATURES, "--missing", "drop-rows"),
+    ("--pairs", "pairs.csv", "--target", "kind", "--id-column", "id", "--missing", "fill"),
+    ("--target", "kind", "--subject-column", "id", "--missing", "drop-rows"),
+    ("--target", "kind", "--weight-column", "p_yes", "--missing", "drop-rows"),
     (
         "--proba",
         "proba.csv",
@@ -1139,7 +1142,8 @@ REPEATED = [
         "--normalize-proba",
         "--fraction",
         "0.5",
-        "--drop-missing-rows",
+        "--missing",
+        "drop-rows",
     ),
     (
         "--proba-columns",
@@ -1147,7 +1151,8 @@ REPEATED = [
         "p_yes",
         "--exclude",
         "size",
-        "--drop-missing-columns",
+        "--missing",
+        "drop-columns",
         "--sep",
         ",",
     ),
@@ -1336,7 +1341,7 @@ def test_select_keeps_numbers_as_they_are(run, folder):
         "k": ["1", "1", "1", "1", "2"],
     }
     write_csv("t.csv", table)
-    lines = run("select", "t.csv", "--drop-missing-rows", "--top", "3").out.splitlines()
+    lines = run("select", "t.csv", "--missing", "drop-rows", "--top", "3").out.splitlines()
     assert lines == ["n,x,k", "1,0.1,1", "20,1e-300,1", "-4,123456789.125,1", "5,7.0,2"]
 
 

@@ -261,16 +261,16 @@ REFUSED = [
         "a missing cell",
         "t.csv",
         with_cells("f1", {3: "NaN"}),
-        (),
+        ("--missing", "refuse"),
         3,
-        ("'f1'", "1 missing value", "line 5", "--fill-missing"),
+        ("'f1'", "1 missing value", "line 5", "--missing use"),
     ),
     (
         1,
         "missing in Parquet",
         "t.parquet",
         parquet({"a": [1.0, None, 3.0], "b": [1.0, 2.0, 4.0]}),
-        (),
+        ("--missing", "refuse"),
         3,
         ("'a'", "row 1"),
     ),
@@ -283,7 +283,15 @@ REFUSED = [
         3,
         ("'f1'", "1 infinite value", "line 5"),
     ),
-    (3, "-inf", "t.csv", with_cells("f2", {0: "-inf"}), ("--fill-missing",), 3, ("'f2'", "line 2")),
+    (
+        3,
+        "-inf",
+        "t.csv",
+        with_cells("f2", {0: "-inf"}),
+        ("--missing", "fill"),
+        3,
+        ("'f2'", "line 2"),
+    ),
     (55, "no rows in NPZ", "t.npz", npz(X=np.empty((0, 3))), (), 3, ("no data rows",)),
     (
         56,
@@ -357,7 +365,7 @@ REFUSED = [
             f"missing as {word!r}",
             "t.csv",
             with_cells("f1", {1: word}),
-            (),
+            ("--missing", "refuse"),
             3,
             ("1 missing value", "'f1'", "line 3"),
         )
@@ -464,12 +472,12 @@ REFUSED = [
     ),
     (
         171,
-        "two options for missing values",
+        "an unknown word for missing values",
         "t.csv",
         PLAIN,
-        ("--fill-missing", "--drop-missing-rows"),
+        ("--missing", "drop"),
         2,
-        ("--fill-missing",),
+        ("--missing", "drop-rows"),
     ),
     (
         171,
@@ -686,10 +694,14 @@ def test_row_2_mostly_missing(refused, ranked):
     content = with_cells("f1", dict.fromkeys(range(20), ""))
     put("t.csv", content)
     refused(
-        ["rank", "t.csv"], 3, "'f1' is mostly empty", "20 missing values", "--drop-missing-columns"
+        ["rank", "t.csv", "--missing", "refuse"],
+        3,
+        "'f1' is mostly empty",
+        "20 missing values",
+        "--missing use, drop-columns",
     )
     without = {name: cells for name, cells in columns().items() if name != "f1"}
-    same_ranking(ranked(content, "--drop-missing-columns"), ranked(text_of(without)))
+    same_ranking(ranked(content, "--missing", "drop-columns"), ranked(text_of(without)))
 
 
 @case(8)
@@ -779,7 +791,7 @@ def test_row_25_nan_with_unusual_bits(ranked, refused):
         ("t.parquet", parquet({"a": holed[:, 0], "b": holed[:, 1]})),
     ):
         put(name, content)
-        refused(["rank", name], 3, "1 missing value", "row 3")
+        refused(["rank", name, "--missing", "refuse"], 3, "1 missing value", "row 3")
     values[:9, 2] = 0.0
     signed = values.copy()
     signed[:5, 2] = -0.0
@@ -1068,13 +1080,13 @@ def test_row_97_repeated_and_reversed_pairs(ranked):
 def test_row_102_pairs_with_dropped_rows_are_skipped(ranked):
     content = with_cells("f1", {3: ""})
     put("pairs", "1,2,must\n4,5,cannot\n6,7,cannot\n")
-    answer = ranked(content, "--pairs", "pairs", "--drop-missing-rows")
+    answer = ranked(content, "--pairs", "pairs", "--missing", "drop-rows")
     assert "supervision: 1 must-link, 1 cannot-link" in answer.err.splitlines()
 
 
 def test_pairs_without_effect_are_reported(ranked):
     put("pairs", "4,5,cannot\n")
-    answer = ranked(with_cells("f1", {3: ""}), "--pairs", "pairs", "--drop-missing-rows")
+    answer = ranked(with_cells("f1", {3: ""}), "--pairs", "pairs", "--missing", "drop-rows")
     assert (
         "pairs holds no pair of two different rows of the table, so it has no effect."
         in answer.document["warnings"]

@@ -392,7 +392,9 @@ def test_select_widens_a_type_that_cannot_represent_the_filled_value(run):
         "half", pa.array([None, None, *[1.0, np.float32(1.1)] * 11], type=pa.float32())
     )
     parquet.write_table(table, "t.parquet")
-    assert run("select", "t.parquet", "--fill-missing", "--top", "4", "-o", "out.parquet")[0] == 0
+    assert (
+        run("select", "t.parquet", "--missing", "fill", "--top", "4", "-o", "out.parquet")[0] == 0
+    )
     found = parquet.read_table("out.parquet")
     assert found["flag"].to_pylist()[:4] == [0.5, 0.5, 1, 0]
     assert found["short"].to_pylist()[:2] == [111, 100]

@@ -51,17 +51,17 @@ def error(run):
 def test_row_260_marks_are_missing_in_a_column_of_numbers(run, error):
     cells = {2: "?", 5: " - ", 9: ".", 12: ""}
     put("t.csv", {**numbers(), "d": with_cells(range(0, 2 * N, 2), cells)})
-    assert error() == (
+    assert error("--missing", "refuse") == (
         "t.csv has 4 missing values in 1 column ('d': 4), first in line 4; use "
-        "--drop-missing-columns, --drop-missing-rows or --fill-missing.\n"
+        "--missing use, drop-columns, drop-rows or fill.\n"
     )
-    answer = run("rank", "t.csv", "--drop-missing-rows", "--json")
+    answer = run("rank", "t.csv", "--missing", "drop-rows", "--json")
     assert answer.code == 0
     assert "'-', '.' and '?' are read as missing values in 1 column: 'd'\n" in answer.err
     assert sorted(answer.order) == ["a", "b", "c", "d"]
     assert answer.document["n_samples"] == N - 4
     put("clean.csv", {**numbers(), "d": with_cells(range(0, 2 * N, 2), dict.fromkeys(cells, ""))})
-    assert run("rank", "clean.csv", "--drop-missing-rows", "--json").features == answer.features
+    assert run("rank", "clean.csv", "--missing", "drop-rows", "--json").features == answer.features
 
 
 @case(260)
@@ -92,11 +92,11 @@ def test_row_261_words_that_mark_missing_values(run, error):
     column = with_cells(real(), {3: "unknown", 4: "-999", 7: "-999.0", 8: "?"})
     put("t.csv", {**numbers(), "d": column, "y": ["u", "v", "unknown"] * 8})
     words = ("--na-values", "unknown", "-999", "?")
-    assert error("--target", "y", *words) == (
+    assert error("--target", "y", "--missing", "refuse", *words) == (
         "t.csv has 4 missing values in 1 column ('d': 4), first in line 5; use "
-        "--drop-missing-columns, --drop-missing-rows or --fill-missing.\n"
+        "--missing use, drop-columns, drop-rows or fill.\n"
     )
-    answer = run("rank", "t.csv", "--target", "y", "--fill-missing", *words)
+    answer = run("rank", "t.csv", "--target", "y", "--missing", "fill", *words)
     assert answer.code == 0
     assert "target 'y': 2 classes ('u', 'v'), known for 16 of 24 rows\n" in answer.err
 
@@ -257,7 +257,7 @@ def test_row_264_a_word_among_numbers(run, error, row):
     answer = run("rank", "t.csv", "--exclude", "d")
     assert answer.code == 0
     assert "excluded: 'd' (as requested)\n" in answer.err
-    assert run("rank", "t.csv", "--na-values", "oops", "--fill-missing").code == 0
+    assert run("rank", "t.csv", "--na-values", "oops", "--missing", "fill").code == 0
     assert run("rank", "t.csv", "--categorical", "d", "--json").document["table"]["categories"] == [
         "d"
     ]
@@ -422,7 +422,7 @@ def test_row_267_columns_that_almost_number_the_rows_are_kept(run):
             "a": numbers()["a"],
         },
     )
-    answer = run("rank", "t.csv", "--fill-missing")
+    answer = run("rank", "t.csv", "--missing", "fill")
     assert answer.code == 0
     assert "the rows" not in answer.err
     put("t.csv", {"short": range(9), "a": numbers()["a"][:9]})
@@ -551,7 +551,7 @@ def write_example(example):
     else:
         cells = ["?", "-"] if "among numbers" in example else [example.strip("`")]
         table_with([*cells, "7", "8"] * 8)
-        return ["--fill-missing"]
+        return ["--missing", "fill"]
     return []
 
 
@@ -596,3 +596,19 @@ def test_the_page_shows_the_exact_messages(run, monkeypatch, example):
 
 def test_the_page_has_all_examples():
     assert len(EXAMPLES) == 17
+
+
+@case(264)
+def test_row_264_numbers_and_bounds_on_a_scale_are_a_category(run, error):
+    scale = with_cells([1 + row % 3 for row in range(N)], {5: ">3", 20: "10+"})
+    put("t.csv", {**numbers(), "scale": scale})
+    answer = run("rank", "t.csv", "--json")
+    assert answer.code == 0
+    assert "'scale' is a category of few values, such as '>3'\n" in answer.err
+    kinds = {record["feature"]: record["kind"] for record in answer.document["features"]}
+    assert kinds["scale"] == "category"
+    # Many different numbers are a quantity, in which a bound is no number.
+    put("t.csv", {**numbers(), "quantity": with_cells(real(), {5: "<0.1"})})
+    assert error().startswith("t.csv: column 'quantity' has numbers, but '<0.1' in line 7; ")
+    put("t.csv", {**numbers(), "scale": with_cells(scale, {7: "oops"})})
+    assert error().startswith("t.csv: column 'scale' has numbers, but '>3' in line 7; ")

@@ -28,7 +28,6 @@ COMMAND_ONLY = {
     *("--report", "--rows", "--raw-names", "--full-paths", "--page", "--no-page", "--markdown"),
     *("--results", "--quick", "--full"),
     *("--target", "--pairs", "--proba", "--proba-columns", "--unsupervised", "--keep"),
-    *("--drop-missing-columns", "--drop-missing-rows", "--fill-missing"),
     "--group-by-prefix",  # feature_groups may be a dict or a separator.
     "--fraction",  # n_features_to_select may be a number or a fraction.
 }

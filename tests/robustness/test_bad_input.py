@@ -176,6 +176,26 @@ ENTRIES = {
     "GraphSieve": DOORS["GraphSieve() by nothing"],
     "rank": DOORS["rank"],
 }
+# The same, where missing values are to be refused. The scores have no such parameter.
+REFUSING = {
+    "MemoryTable": lambda table: MemoryTable(table, missing="refuse"),
+    "as_table": lambda table: as_table(table, missing="refuse"),
+    "GraphSieve": lambda table: by_default("nothing", table, missing="refuse"),
+    "rank": lambda table: rank(table, missing="refuse"),
+}
+REFUSING_SIEVES = (
+    {
+        f"GraphSieve({name})": (lambda table, name=name: by_sieve(name, table, missing="refuse"))
+        for name in METHODS
+    }
+    | {
+        f"GraphSieve() by {kind}": (
+            lambda table, kind=kind: by_default(kind, table, missing="refuse")
+        )
+        for kind in KNOWN
+    }
+    | {"rank": REFUSING["rank"]}
+)
 # One method of each kind, for tests with many containers: neighbours, moments, differences,
 # factors, projections and ranks.
 SEVERAL = {
@@ -239,6 +259,18 @@ def refused(table, *words, error=InputError, doors=ENTRIES):
         assert all(word in message for word in words), f"{name}: {message}"
 
 
+def missing_in(odd, values, *words, rtol=0.0, scorers=SEVERAL):
+    """Check missing values: they are used by default, and named in an error with "refuse".
+
+    `values` is the same table as an array with NaN, and must give the same scores.
+    """
+    refused(odd, *words, doors=REFUSING)
+    assert np.isnan(values).any()
+    for read in (MemoryTable, as_table):
+        assert_array_equal(sp.csc_array(read(odd, missing="use").with_nan).toarray(), values)
+    same_scores(odd, values, rtol=rtol, scorers=scorers)
+
+
 def with_value(value, row=7, column=1):
     """Return X with one value replaced by a value of any type."""
     table = X.astype(
@@ -270,10 +302,20 @@ def filled(first, rest):
 @case(1, 3, 8, 9, 14, 35, 41, 45, 50, 57, 61)
 @pytest.mark.parametrize("door", DOORS)
 def test_every_score_and_every_sieve_reads_the_table_through_the_same_door(door):
-    """Test one refused table of each kind. All of them are tested with `Table` below."""
+    """Test one refused table of each kind. All of them are tested with `Table` below.
+
+    NaN is refused only if `missing` says so. Otherwise the container makes no difference.
+    """
+    holes = with_value(np.nan)
+    for table in (sp.csr_array(holes), pd.DataFrame(holes, columns=NAMES), with_value(None)):
+        same_scores(table, holes, rtol=1e-10, scorers={door: DOORS[door]})
+        if door in REFUSING_SIEVES:
+            words = ["1 NaN", "column 'b'" if isinstance(table, pd.DataFrame) else "column 1"]
+            refused(table, *words, "row 7", doors={door: REFUSING_SIEVES[door]})
+    assert np.isfinite(expected_outcome(door, DOORS[door], holes).scores).all()
     for table, words in (
-        (with_value(np.nan), ["1 NaN", "column 1", "row 7"]),
-        (sp.csr_array(with_value(np.nan)), ["1 NaN", "column 1", "row 7"]),
+        (with_value(np.inf), ["1 inf", "column 1", "row 7"]),
+        (sp.csr_array(with_value(np.inf)), ["1 inf", "column 1", "row 7"]),
         (pd.DataFrame(with_value(-np.inf), columns=NAMES), ["1 inf", "column 'b'", "row 7"]),
         (with_value("x"), ["mixes text and numbers in column 1", "'x' in row 7"]),
         (X.astype(complex), ["Complex data not supported"]),
@@ -299,37 +341,80 @@ CONTAINERS = {
 }
 
 
+def as_held(container, table):
+    """Return the values as the container holds them, which may be rounded."""
+    return frozen(frozen(table, np.float32), float) if container == "float32" else frozen(table)
+
+
+@case(1)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_missing_values_are_left_out_of_means(container):
+    make, _, _ = CONTAINERS[container]
+    table = X.copy()
+    table[[9, 7, 3], [1, 1, 3]] = np.nan
+    by_hand = np.nanvar(as_held(container, table), axis=0)
+    assert_allclose(scores.variance_score(make(table)), by_hand, rtol=1e-12)
+    for found in (
+        GraphSieve("variance").fit(make(table)).scores_,
+        rank(make(table), method="variance").scores,
+    ):
+        assert_allclose(found, by_hand, rtol=1e-12)
+
+
 @case(1, 2, 3)
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_what_is_not_finite_is_named_by_column_count_and_first_row(container):
     make, one, other = CONTAINERS[container]
     table = X.copy()
     table[[9, 7, 3], [1, 1, 3]] = np.nan
-    refused(make(table), "3 NaN", one, other, "first at row 7", "impute or drop")
+    words = ("3 NaN", one, other, "first at row 7", "impute or drop")
+    missing_in(make(table), as_held(container, table), *words)
     table = X.copy()
     table[: N // 2 + 1, 1] = np.nan
     table[: N // 2, 3] = np.nan  # exactly half is not most
-    refused(make(table), f"{N + 1} NaN", f"drop the mostly empty {one} before")
+    words = (f"{N + 1} NaN", f"drop the mostly empty {one} before")
+    missing_in(make(table), as_held(container, table), *words)
     for value in (np.inf, -np.inf):
         refused(make(with_value(value)), "1 inf or -inf", one, "row 7")
+
+
+@case(1)
+def test_the_error_for_missing_values_is_one_sentence():
+    for door in REFUSING.values():
+        with pytest.raises(InputError) as caught:
+            door(with_value(np.nan, row=2, column=3))
+        assert str(caught.value) == (
+            "X has 1 NaN (missing) values in column 3, first at row 2; impute or drop them before "
+            "ranking."
+        )
 
 
 @case(4)
 def test_missing_objects_are_missing_values():
     for missing in (None, float("nan"), pd.NA, pd.NaT, decimal.Decimal("NaN")):
         with about(missing):
-            table = with_value(missing)
-            refused(table, "1 NaN", "column 1", "row 7")
-            refused(table.tolist(), "1 NaN", "column 1", "row 7")
-            refused(pd.DataFrame(table, columns=NAMES), "1 NaN", "column 'b'", "row 7")
+            table, holes = with_value(missing), with_value(np.nan)
+            missing_in(table, holes, "1 NaN", "column 1", "row 7")
+            missing_in(table.tolist(), holes, "1 NaN", "column 1", "row 7")
+            missing_in(pd.DataFrame(table, columns=NAMES), holes, "1 NaN", "column 'b'", "row 7")
 
 
 @case(1, 4)
 def test_masked_values_are_missing_values():
     mask = np.zeros((N, P), dtype=bool)
     mask[7, 1] = True
-    for table in (X, X.astype(np.float32), X.astype(object), (X * 10).astype(np.int16), X > 0):
-        refused(np.ma.masked_array(table, mask), "1 NaN", "column 1", "row 7")
+    # The value under the mask makes no difference.
+    hidden = np.where(mask, 1e6, X)
+    for table in (
+        X,
+        hidden,
+        X.astype(np.float32),
+        X.astype(object),
+        (X * 10).astype(np.int16),
+        X > 0,
+    ):
+        holes = np.where(mask, np.nan, np.asarray(table, dtype=float))
+        missing_in(np.ma.masked_array(table, mask), holes, "1 NaN", "column 1", "row 7")
     same_scores(np.ma.masked_array(X), X)
     same_scores(np.ma.masked_array(X, np.zeros((N, P), dtype=bool)), X)
 
@@ -348,8 +433,10 @@ NULLABLE = {
 @case(5)
 @pytest.mark.parametrize("dtype", NULLABLE)
 def test_pandas_na_is_named_and_nullable_columns_work(dtype):
-    refused(
-        with_column(pd.Series(filled(None, NULLABLE[dtype]), dtype=dtype)),
+    values = filled(None, NULLABLE[dtype])
+    missing_in(
+        with_column(pd.Series(values, dtype=dtype)),
+        with_column(np.array(values, dtype=float)).to_numpy(),
         "1 NaN",
         "column 'b'",
         "row 4",
@@ -366,7 +453,7 @@ def test_pandas_na_is_named_and_nullable_columns_work(dtype):
 def test_converted_frames(backend):
     same_scores(FRAME.convert_dtypes(dtype_backend=backend), X, scorers=DOORS)
     holes = pd.DataFrame(with_value(np.nan), columns=NAMES).convert_dtypes(dtype_backend=backend)
-    refused(holes, "1 NaN", "column 'b'", "row 7")
+    missing_in(holes, with_value(np.nan), "1 NaN", "column 'b'", "row 7", scorers=DOORS)
 
 
 @case(5)
@@ -385,7 +472,8 @@ def test_frames_without_na_of_other_kinds():
 def test_polars_null_is_named(dtype):
     rest = [None] if dtype == pl.Null else [True, False] if dtype == pl.Boolean else [1, 2]
     table = pl.DataFrame(FRAME).with_columns(pl.Series("b", filled(None, rest)).cast(dtype))
-    refused(table, "NaN", "column 'b'", f"first at row {0 if dtype == pl.Null else 4}")
+    values = with_column(np.array(filled(None, rest), dtype=float)).to_numpy()
+    missing_in(table, values, "NaN", "column 'b'", f"first at row {0 if dtype == pl.Null else 4}")
 
 
 @case(6)
@@ -432,9 +520,12 @@ WITHOUT_CATEGORIES = {
 
 
 def indicators(words):
-    """Return one column per word, the most frequent word first."""
-    levels = sorted(set(words), key=lambda word: (-words.count(word), words.index(word)))
-    return np.array([[float(word == level) for level in levels] for word in words])
+    """Return one column per word, the most frequent word first. None is missing."""
+    known = [word for word in words if word is not None]
+    levels = sorted(set(known), key=lambda word: (-known.count(word), known.index(word)))
+    return np.array(
+        [[np.nan if word is None else float(word == level) for level in levels] for word in words]
+    )
 
 
 def has_category(table, at=1):
@@ -515,10 +606,11 @@ def test_ordered_categories_are_ranks():
 @case(8)
 def test_missing_values_of_a_category_are_named():
     words = [None if row in (4, 9) else word for row, word in enumerate(WORD_OF_ROW)]
-    table = X.astype(object)
+    table, frame = X.astype(object), with_column(words)
     table[:, 1] = words
+    expected = np.column_stack([X[:, 0], indicators(words), X[:, 2:]])
     for held, column in (
-        (with_column(words), "'b'"),
+        (frame, "'b'"),
         (with_column(pd.Categorical(words)), "'b'"),
         (with_column(pd.Series(words, dtype="string")), "'b'"),
         (with_column(words).replace({None: np.nan}), "'b'"),
@@ -528,7 +620,13 @@ def test_missing_values_of_a_category_are_named():
         (table.tolist(), "1"),
         (np.ma.masked_array(np.where(table == None, "x", table), table == None), "1"),  # noqa: E711
     ):
-        refused(held, "2 NaN (missing) values", f"column {column}", "first at row 4")
+        words_of_error = ("2 NaN (missing) values", f"column {column}", "first at row 4")
+        refused(held, *words_of_error, doors=REFUSING)
+        for read in (MemoryTable, as_table):
+            found = read(held, missing="use")
+            assert found.features.categorical.tolist() == [False, True, False, False, False]
+            assert_array_equal(found.with_nan, expected)
+        same_scores(held, frame)
 
 
 @case(8)
@@ -1031,7 +1129,7 @@ def test_nan_of_any_bits_from_a_file(tmp_path):
         mapped = np.memmap(path, mode="r", shape=(N, P), dtype=float)
         for odd in (np.fromfile(path).reshape(N, P), mapped):
             with about(hex(bits)):
-                refused(odd, "1 NaN", "column 1", "row 7")
+                missing_in(odd, with_value(np.nan), "1 NaN", "column 1", "row 7")
 
 
 @case(25)
@@ -1273,11 +1371,15 @@ def test_sparse_coordinates_of_64_bits():
 @case(41)
 def test_sparse_values_that_are_not_finite():
     table = MOSTLY_ZERO.copy()
-    for value, word in ((np.nan, "1 NaN"), (np.inf, "1 inf"), (-np.inf, "1 inf")):
+    for value in (np.inf, -np.inf):
         table[7, 1] = value
         for make in SPARSE:
             with about(f"{value} in {make.__name__}"):
-                refused(make(table), word, "column 1", "row 7")
+                refused(make(table), "1 inf", "column 1", "row 7")
+    table[7, 1] = np.nan
+    for make in SPARSE:
+        with about(f"NaN in {make.__name__}"):
+            missing_in(make(table), table, "1 NaN", "column 1", "row 7", rtol=1e-10)
 
 
 def scattered(n_samples, n_features, n_values):
@@ -1351,7 +1453,8 @@ def test_several_levels_of_column_names():
     same_scores(frame, X)
     assert rank(frame).names == ("x/1", "x/2", "y/1", "y/2", "z/")
     assert not hasattr(GraphSieve().fit(frame), "feature_names_in_")
-    refused(frame.mask(frame == frame.iloc[7, 2]), "column 'y/1'", "row 7")
+    holes = frame.mask(frame == frame.iloc[7, 2])
+    missing_in(holes, with_value(np.nan, column=2), "column 'y/1'", "row 7")
     ambiguous = pd.DataFrame(
         X[:, :2], columns=pd.MultiIndex.from_tuples([("a/b", "c"), ("a", "b/c")])
     )
@@ -1369,9 +1472,14 @@ def test_odd_column_names():
     assert len(str(ranking).splitlines()) == 4 + P
     assert max(map(len, str(ranking).splitlines())) < 130
     assert list(GraphSieve(n_features_to_select=P).fit(frame).get_feature_names_out()) == names
+    holes = frame.assign(**{names[2]: np.nan})
     with pytest.raises(InputError, match=r"column 'x+…'") as caught:
-        scores.variance_score(frame.assign(**{names[2]: np.nan}))
+        rank(holes, missing="refuse")
     assert len(str(caught.value)) < 300
+    with pytest.raises(InputError, match=r"column 'x+…'") as caught:
+        scores.variance_score(frame.assign(**{names[2]: np.inf}))
+    assert len(str(caught.value)) < 300
+    missing_in(holes, np.where(np.arange(P) == 2, np.nan, X), f"{N} NaN", "column 'x", "row 0")
 
 
 @case(48)
@@ -1380,7 +1488,8 @@ def test_frames_of_derived_classes_keep_their_names():
         pass
 
     assert rank(Frame(FRAME)).names == tuple(NAMES)
-    refused(Frame(with_value(np.nan), columns=NAMES), "column 'b'", "row 7")
+    holes = with_value(np.nan)
+    missing_in(Frame(holes, columns=NAMES), holes, "column 'b'", "row 7")
 
 
 @case(50)

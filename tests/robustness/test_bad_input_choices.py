@@ -9,9 +9,10 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 
 from cases import about, case
-from graphsieve import GraphSieve, GraphSieveWarning, InputError, InputTypeError, rank
+from graphsieve import GraphSieve, GraphSieveWarning, InputError, InputTypeError, rank, scores
 from strategies import frozen
 
 N, NAMES = 24, ["age", "height", "weight", "colour"]
@@ -59,11 +60,23 @@ def test_a_category_with_one_level():
 @case(213)
 def test_a_category_with_missing_values():
     words = [None if row in {3, 9} else "ab"[row % 2] for row in range(N)]
-    for column in (words, pd.Categorical(words)):
+    expected = rank(FRAME.assign(word=words), Y).scores
+    assert np.isfinite(expected).all()
+    # The variance and ReliefF of two levels are those of zeros and ones.
+    numbers = [{None: np.nan, "a": 0.0, "b": 1.0}[word] for word in words]
+    for column in (words, pd.Categorical(words), pd.Series(words, dtype="string")):
+        table = FRAME.assign(word=column)
         refused(
             ["2 NaN (missing) values in column 'word'", "row 3", "impute or drop"],
-            table=FRAME.assign(word=column),
+            table=table,
+            missing="refuse",
         )
+        for found in (rank(table, Y).scores, GraphSieve().fit(table, Y).scores_):
+            assert_array_equal(found, expected)
+        for score, *known in ((scores.variance_score,), (scores.relieff_score, Y)):
+            as_numbers = score(FRAME.assign(word=numbers), *known)
+            assert_allclose(score(table, *known), as_numbers, rtol=1e-12)
+        assert_allclose(scores.variance_score(table)[4], np.nanvar(numbers), rtol=1e-12)
 
 
 @case(214)

@@ -226,10 +226,16 @@ OPTIONS = {
         "redundancy": "explian",
         "metric": "cosin",
         "target_type": "clases",
+        "missing": "refuze",
     },
-    "IterativeSieve": {"method": "laplacain", "scale": "standrad", "target_type": "clases"},
-    "HybridSieve": {"base": "fischer", "scale": "standrad"},
-    "FloatingSieve": {"target_type": "clases"},
+    "IterativeSieve": {
+        "method": "laplacain",
+        "scale": "standrad",
+        "target_type": "clases",
+        "missing": "refuze",
+    },
+    "HybridSieve": {"base": "fischer", "scale": "standrad", "missing": "refuze"},
+    "FloatingSieve": {"target_type": "clases", "missing": "refuze"},
 }
 MEANT = {
     "laplacain": "laplacian",
@@ -238,6 +244,7 @@ MEANT = {
     "cosin": "cosine",
     "clases": "classes",
     "fischer": "fisher",
+    "refuze": "refuse",
 }
 
 

@@ -300,17 +300,16 @@ def with_value(value, dtype=object):
 
 FRAME = pd.DataFrame(X, columns=NAMES)
 NOT_NUMBERS = {
-    "NaN": (with_value(NAN, float), ["1 NaN", "column 1", "row 7"]),
-    "NaN in CSR": (sp.csr_array(with_value(NAN, float)), ["1 NaN", "column 1", "row 7"]),
+    "inf": (with_value(INF, float), ["1 inf", "column 1", "row 7"]),
+    "inf in CSR": (sp.csr_array(with_value(INF, float)), ["1 inf", "column 1", "row 7"]),
+    "inf beside NaN": (
+        np.where(np.arange(P) == 3, NAN, with_value(INF, float)),
+        ["1 inf", "column 1", "row 7"],
+    ),
     "-inf in a frame": (
         FRAME.assign(b=with_value(-INF, float)[:, 1]),
         ["-inf", "column 'b'", "row 7"],
     ),
-    "null": (
-        pl.DataFrame(X, schema=NAMES).with_columns(b=pl.Series([1.0, None] * (N // 2))),
-        [f"{N // 2} NaN", "'b'", "row 1"],
-    ),
-    "masked": (np.ma.array(X, mask=np.equal(X, X[7, 1])), ["NaN", "column 1", "row 7"]),
     "complex": (X + 1j, ["Complex"]),
     "dates": (FRAME.assign(b=pd.date_range("2020-01-01", periods=N)), ["dates", "column 'b'"]),
     "a word": (with_value("seven"), ["text and numbers", "column 1", "'seven' in row 7"]),
@@ -329,6 +328,37 @@ def test_what_is_no_table_of_numbers_is_named(door):
     for kind, (table, words) in NOT_NUMBERS.items():
         with about(kind):
             refused(lambda table=table: DOORS[door](table, FEW), *words)
+
+
+HOLES = with_value(NAN, float)
+HALF = frozen(np.column_stack([X[:, 0], [1.0, NAN, 2.0, NAN] * (N // 4), X[:, 2:]]))
+# Missing values, the same table as an array with NaN, and words of the error where they are refused
+MISSING = {
+    "NaN": (HOLES.tolist(), HOLES, ["1 NaN", "column 1", "row 7"]),
+    "NaN in CSR": (sp.csr_array(HOLES), HOLES, ["1 NaN", "column 1", "row 7"]),
+    "None": (with_value(None), HOLES, ["1 NaN", "column 1", "row 7"]),
+    "null": (
+        pl.DataFrame(X, schema=NAMES).with_columns(b=pl.Series([1.0, None, 2.0, None] * (N // 4))),
+        HALF,
+        [f"{N // 2} NaN", "'b'", "row 1"],
+    ),
+    "masked": (
+        np.ma.array(with_value(1e6, float), mask=np.isnan(HOLES)),
+        HOLES,
+        ["1 NaN", "column 1", "row 7"],
+    ),
+}
+
+
+@every_door
+def test_missing_values_are_the_same_in_every_container(door):
+    for kind, (table, values, _) in MISSING.items():
+        with about(kind):
+            expected, warned_by_array = outcome(DOORS[door], values, FEW)
+            check_sensible(door, expected, values)
+            found, warned = outcome(DOORS[door], table, FEW)
+            same(found, expected, rtol=1e-10)
+            assert warned == warned_by_array
 
 
 def memmap_of(values, folder):
@@ -1161,6 +1191,7 @@ SIEVE_RULES = {
     "n_features_to_select": [*N_SELECTED, 0.0, -0.5],
     "scale": [*WORD, "standart"],
     "unlabeled": ["no", 1.5, True, NAN],
+    "missing": [*WORD, None, True, NAN, "drop", "Refuse"],
 }
 GRAPH_SIEVE_RULES = SIEVE_RULES | {
     "method": [*WORD, None, "iterative", "floating"],
@@ -1210,6 +1241,7 @@ SIEVES = {
         {
             "n_features_to_select": SIEVE_RULES["n_features_to_select"],
             "unlabeled": SIEVE_RULES["unlabeled"],
+            "missing": SIEVE_RULES["missing"],
             "estimator": ESTIMATOR,
             "ridge": [*POSITIVE, None],
             "target_type": [*WORD, None],
@@ -1289,6 +1321,7 @@ MISSPELT = {
     "scale": (lambda: HybridSieve(scale="standart").fit(X, FEW), "'standard'"),
     "target_type": (lambda: FloatingSieve(target_type="clases").fit(X, FEW), "'classes'"),
     "compress": (lambda: GraphSieve("laplacian", compress="kmean").fit(X), "'kmeans'"),
+    "missing": (lambda: IterativeSieve(missing="refuze").fit(X), "'refuse'"),
     "GraphSieve": (lambda: GraphSieve("divers").fit(X), "'diverse'"),
     "GraphSieve scale": (lambda: GraphSieve(scale="robus").fit(X), "'robust'"),
     "redundancy": (lambda: GraphSieve(redundancy="explian").fit(X), "'explain'"),
@@ -1640,7 +1673,7 @@ def test_a_second_fit_replaces_everything(name):
 
 # The last two change a parameter.
 FAILURES = {
-    "NaN": lambda sieve: sieve.fit(with_value(NAN, float), FEW),
+    "inf": lambda sieve: sieve.fit(with_value(INF, float), FEW),
     "wrong length": lambda sieve: sieve.fit(X, supervision=Supervision.from_labels(FEW[:-1])),
     "names": lambda sieve: sieve.fit(pd.DataFrame(X, columns=["a", "a", "b", "c", "d"]), FEW),
     "mixed names": lambda sieve: sieve.fit(pd.DataFrame(X, columns=["a", 1, 2, 3, 4]), FEW),
@@ -1668,6 +1701,20 @@ def test_a_fit_that_fails_leaves_the_earlier_one_whole(name):
             refused(lambda fit=fit: fit(sieve))
             assert found_by(sieve) == before
             assert_array_equal(sieve.transform(FRAME), selected)
+
+
+@every_life
+def test_missing_values_are_named_where_they_are_refused(name):
+    sieve = clone(LIVES[name]).set_params(missing="refuse").fit(FRAME, FEW)
+    before = found_by(sieve)
+    for kind, (table, _, words) in MISSING.items():
+        with about(kind):
+            refused(lambda table=table: sieve.fit(table, FEW), *words, "impute or drop them")
+            assert found_by(sieve) == before
+    same_state(
+        clone(LIVES[name]).set_params(missing="use").fit(HOLES, FEW),
+        clone(LIVES[name]).fit(HOLES, FEW),
+    )
 
 
 @pytest.mark.slow

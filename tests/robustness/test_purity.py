@@ -360,8 +360,8 @@ def test_neither_what_is_known_nor_anything_in_the_process_is_changed(name):
 def test_nothing_in_the_process_is_changed_by_an_error(name):
     before = state()
     broken = np.array(X)
-    broken[4, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    broken[4, 1] = np.inf
+    with pytest.raises(ValueError, match="inf"):
         CALLS[name](broken)
     assert state() == before
 
@@ -678,7 +678,7 @@ def test_all_that_computes_is_here():
     assert SEARCHED.keys() == SEARCHES.keys()
 
 
-BROKEN = frozen(np.where(np.arange(X.size).reshape(X.shape) == 0, np.nan, X))
+BROKEN = frozen(np.where(np.arange(X.size).reshape(X.shape) == 0, np.inf, X))
 
 
 def test_a_fit_that_fails_leaves_the_one_before():
@@ -686,7 +686,7 @@ def test_a_fit_that_fails_leaves_the_one_before():
     for name, (sieve, known) in SIEVES.items():
         fitted = clone(sieve).fit(X, supervision=known)
         before = as_bytes(fitted)
-        with about(name), pytest.raises(InputError, match="NaN"):
+        with about(name), pytest.raises(InputError, match="1 inf"):
             fitted.fit(BROKEN, supervision=known)
         assert as_bytes(fitted) == before, name
 
@@ -694,6 +694,6 @@ def test_a_fit_that_fails_leaves_the_one_before():
 def test_labeled_only_stays_fitted_where_its_estimator_fails():
     model = LabeledOnly(LogisticRegression()).fit(X, LABELS)
     before = model.predict(X).tolist(), model.n_labeled_
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="infinity"):
         model.fit(BROKEN, np.where(np.arange(len(X)) < 4, LABELS, -1))
     assert (model.predict(X).tolist(), model.n_labeled_) == before

@@ -493,13 +493,26 @@ def test_huge_and_small_values(scale):
         ({"bandwidth": float("nan")}, "bandwidth must be 'auto' or a positive number"),
         ({"bandwidth": "scale"}, "bandwidth must be 'auto' or a positive number"),
         ({"bandwidth": None}, "bandwidth must be 'auto' or a positive number"),
-        ({"X": [[0.0], [float("nan")], [1.0]]}, "NaN"),
+        ({"X": [[0.0], [float("inf")], [1.0]]}, "1 inf or -inf in column 0, first at row 1"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(arguments, message):
     with pytest.raises(InputError, match=message) as caught:
         harmonic_labels(**{"X": [[0.0], [1.0], [3.0]], "y": [0, -1, 1], **arguments})
     assert "\n" not in str(caught.value)
+
+
+def test_missing_values_are_the_same_in_every_container():
+    X, y = blobs(30, n_labeled=9)
+    X = np.array(X[:, :2])
+    X[[4, 11, 20], [0, 1, 0]] = np.nan
+    expected = harmonic_labels(X, y)
+    # So few cells are filled with the means of their columns.
+    complete = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    assert_allclose(expected, harmonic_labels(complete, y), rtol=0, atol=1e-12)
+    masked = np.ma.array(np.nan_to_num(X, nan=1e6), mask=np.isnan(X))
+    for table in (X.tolist(), np.where(np.isnan(X), None, X), masked):
+        assert_array_equal(harmonic_labels(table, y), expected)
 
 
 def test_supervision_without_labels_is_refused():

@@ -273,8 +273,11 @@ def test_supervision_is_routed_in_a_pipeline_of_a_mixed_frame(routing, search):
 
 
 def test_the_sieve_states_what_it_reads():
-    tags = GraphSieve().__sklearn_tags__().input_tags
-    assert (tags.string, tags.categorical, tags.sparse, tags.allow_nan) == (True, True, True, False)
+    for missing, allow_nan in (("use", True), ("refuse", False)):
+        tags = GraphSieve(missing=missing).__sklearn_tags__().input_tags
+        assert (tags.string, tags.categorical, tags.sparse) == (True, True, True)
+        assert tags.allow_nan == allow_nan
+    assert GraphSieve().__sklearn_tags__().input_tags.allow_nan
 
 
 def test_kept_features_may_have_no_score():

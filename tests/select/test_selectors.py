@@ -272,8 +272,11 @@ def test_a_failed_fit_leaves_nothing_behind():
         sieve.get_support()
     assert repr(sieve) == "GraphSieve(n_features_to_select=2)"
     fitted = GraphSieve().fit(IRIS)
-    with pytest.raises(InputError):
-        fitted.fit(np.full((5, 3), np.nan))
+    with pytest.raises(InputError, match="15 inf"):
+        fitted.fit(np.full((5, 3), np.inf))
+    assert fitted.n_features_in_ == 4
+    with pytest.raises(InputError, match="15 NaN"):
+        fitted.set_params(missing="refuse").fit(np.full((5, 3), np.nan))
     assert fitted.n_features_in_ == 4
 
 

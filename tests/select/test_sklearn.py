@@ -567,13 +567,14 @@ def test_labeled_only_answers_what_it_cannot_use():
     assert repr(labeled_scorer("r2", unlabeled=9)) == "labeled_scorer('r2', unlabeled=9)"
 
 
-def test_what_is_masked_is_refused_in_transform_too():
+def test_what_is_masked_becomes_nan_in_transform():
     X, y = load_iris(return_X_y=True)
     sieve = GraphSieve(n_features_to_select=4).fit(X, y)
     hidden = np.ma.array(X, mask=X > 7)
-    for table in (hidden, hidden.astype(int)):
-        with pytest.raises(
-            InputError, match=r"X contains masked values, the first in row 102; fill them in"
-        ):
-            sieve.transform(table)
+    for table in (hidden, hidden.astype(np.float32), hidden.astype(int)):
+        found = sieve.transform(table)
+        assert type(found) is np.ndarray
+        assert_array_equal(found, np.where(X > 7, np.nan, table.data))
+    holes = np.where(X > 7, np.nan, X)
+    assert_array_equal(sieve.transform(holes), holes)
     assert_array_equal(sieve.transform(np.ma.array(X)), X)  # without masked values

@@ -41,6 +41,7 @@ from graphsieve import (
 )
 from graphsieve._base.errors import InputTypeError, LostProcessError, warn
 from graphsieve._base.threads import available_threads
+from graphsieve.table.any_table import as_table
 from graphsieve.table.stored import engines
 from graphsieve.table.stored.dask_arrays import Distributed
 from graphsieve.table.stored.tasks import name_of, packed, unpacked
@@ -217,6 +218,12 @@ def test_ending_a_broken_pool_keeps_its_replacement():
 def with_nan(X):
     spoiled = X.copy()
     spoiled[45, 2] = np.nan
+    return spoiled
+
+
+def with_inf(X):
+    spoiled = X.copy()
+    spoiled[45, 2] = np.inf
     return spoiled
 
 
@@ -507,15 +514,22 @@ def test_one_worker_is_killed_one_is_slow_and_one_is_short_of_memory(three_worke
 
 @pytest.mark.parametrize("where", ["threads", "cluster"])
 def test_errors_of_workers_are_raised_unchanged(client, where):
-    X = da.from_array(with_nan(DENSE), chunks=(20, 4))
     scheduler = client.as_current() if where == "cluster" else dask.config.set(scheduler="threads")
-    with scheduler, pytest.raises(InputError) as here:
-        scores.variance_score(X)
-    with pytest.raises(InputError) as there:
-        scores.variance_score(with_nan(DENSE))
-    assert "row 45" in str(here.value)
-    assert str(here.value).splitlines() == [str(here.value)]
-    assert "row 45" in str(there.value)
+    with scheduler:
+        for spoiled in (with_nan(DENSE), with_inf(DENSE)):
+            with pytest.raises(InputError) as here:
+                scores.variance_score(da.from_array(spoiled, chunks=(20, 4)))
+            with pytest.raises(InputError) as there:
+                as_table(spoiled, missing="refuse")
+            assert "row 45" in str(here.value)
+            assert str(here.value).splitlines() == [str(here.value)]
+            assert "row 45" in str(there.value)
+        # In memory, missing values are used, and infinite ones are not.
+        with pytest.raises(InputError, match="1 inf or -inf"):
+            scores.variance_score(with_inf(DENSE))
+    np.testing.assert_allclose(
+        scores.variance_score(with_nan(DENSE)), np.nanvar(with_nan(DENSE), axis=0), rtol=1e-10
+    )
 
 
 class Textless(Exception):  # noqa: N818

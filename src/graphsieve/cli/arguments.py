@@ -15,6 +15,7 @@ from graphsieve import __version__
 PAPERS = ("sls", "cls", "hybrid", "wls", "iterative")
 REPRODUCTION_PAGE = "graphsieve-reproduction.html"
 DEMO_PAGE = "graphsieve-demo.html"
+MISSING = ("use", "refuse", "drop-rows", "drop-columns", "fill")
 FORMATS = ("table", "csv", "tsv", "json")
 ROWS_SHOWN = 20
 UNLABELED = -1  # default mark of an unknown class
@@ -363,28 +364,13 @@ def _add_table(command: Parser) -> None:
         help="further words or numbers that mark missing values in a text file, such as unknown or "
         "-999",
     )
-    missing = reading.add_mutually_exclusive_group()
-    missing.add_argument(
-        "--drop-missing-columns",
-        dest="missing",
-        action="store_const",
-        const="drop-columns",
-        help="ignore columns with missing values",
-    )
-    missing.add_argument(
-        "--drop-missing-rows",
-        dest="missing",
-        action="store_const",
-        const="drop-rows",
-        help="ignore rows with missing values",
-    )
-    missing.add_argument(
-        "--fill-missing",
-        dest="missing",
-        action="store_const",
-        const="fill",
-        help="replace missing values by the median of their column, or by the most frequent level "
-        "of a category",
+    reading.add_argument(
+        "--missing",
+        choices=MISSING,
+        default="use",
+        help="what to do about missing values: use (each column is scored on the rows where it has "
+        "a value), refuse, drop-rows, drop-columns, or fill (by the median of the column, or the "
+        "most frequent level of a category) (default: use)",
     )
     reading.add_argument(
         "--decimal", metavar="C", help="decimal sign of a text file: . or , (default: .)"
@@ -425,7 +411,6 @@ def _add_table(command: Parser) -> None:
         metavar="N",
         help="largest uncompressed size to read (default: twice the main memory)",
     )
-    command.set_defaults(missing="refuse")
 
 
 def _add_knowledge(command: Parser, *, of_rows: bool = True) -> None:

@@ -13,6 +13,7 @@ OPTIONS = {
     "numeric": "--numeric",
     "exclude": "--exclude",
     "keep_counter": "--keep-counter",
+    "missing": "--missing",
     "na_values": "--na-values",
     "decimal": "--decimal",
     "thousands": "--thousands",

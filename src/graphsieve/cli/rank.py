@@ -28,6 +28,7 @@ from graphsieve.report.terminal import (
     table_lines,
     wrapped,
 )
+from graphsieve.report.wording import missing_text
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.search_registry import SEARCHES
 from graphsieve.select.ranking import ITERATED, Ranking, rank, versions
@@ -297,6 +298,9 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     columns = shutil.get_terminal_size().columns if on_terminal else NARROW
     n_selected = int(ranking.selected.sum())
     lines = [headline(facts, COMMAND_LINE), subline(facts, COMMAND_LINE), *recall_line(facts)]
+    # The number of missing values is in the notes on the table.
+    for text in missing_text(facts)[1:]:
+        lines += wrapped(text, min(LINE_WIDTH, columns))
     reason = COMMAND_LINE.worded(facts["count_reason"] or "")
     why = f". {reason}" if reason else ""
     lines += wrapped(f"{n_selected} of {len(ranking)} selected{why}", min(LINE_WIDTH, columns))

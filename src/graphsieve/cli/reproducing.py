@@ -40,7 +40,7 @@ def shown_path(path: str, options: argparse.Namespace) -> str:
 
 def _python(options: argparse.Namespace, case: Case, settings: dict[str, Any], call: str) -> str:
     reading = _reading(options)
-    further = [] if options.missing == "refuse" else ["without_missing"]
+    further = [] if options.missing in ("use", "refuse") else ["without_missing"]
     lines = [f"from graphsieve import {call}, read_table"]
     if case.supervision is not None:
         lines = [f"from graphsieve import Supervision, {call}, read_table"]
@@ -117,7 +117,7 @@ def _changes(options: argparse.Namespace) -> list[str]:
     lines = []
     if options.pairs or options.proba:
         lines.append(f"ids = row_ids(table, {options.id_column!r})")
-    if options.missing != "refuse":
+    if options.missing not in ("use", "refuse"):
         lines += ["before = table.positions"] * (
             options.missing == "drop-rows" and bool(options.pairs or options.proba)
         )

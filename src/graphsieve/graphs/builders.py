@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,12 @@ from graphsieve.graphs.graph import (
 )
 from graphsieve.graphs.neighbors.exact import TargetRuns, largest_tie, target_runs
 from graphsieve.graphs.neighbors.nearest import nearest_in, squared_distances
+from graphsieve.graphs.neighbors.strategy import once
 from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import LARGEST_EXPONENT
 from graphsieve.table.columns import Table
+from graphsieve.table.gaps import RowsWithGaps
 from graphsieve.table.stored.stored_rows import StoredRows
 from graphsieve.table.sums import group_weightings
 
@@ -76,6 +79,17 @@ def neighbor_graph(
         return _lifted(
             neighbor_graph(small.table, n_neighbors, bandwidth, not_between=codes), small
         )
+    key = (n_neighbors, bandwidth, None if not_between is None else not_between.tobytes())
+    build = partial(
+        _neighbor_graph, n_neighbors=n_neighbors, bandwidth=bandwidth, not_between=not_between
+    )
+    found: Neighborhood = once(table, ("neighbor graph", *key), build)
+    return found
+
+
+def _neighbor_graph(
+    table: Table, *, n_neighbors: int, bandwidth: float | None, not_between: Integers | None
+) -> Neighborhood:
     k = capped_neighbors(n_neighbors, table.n_samples)
     exponent = table.rows[1]
     first, second, squared = union(
@@ -157,7 +171,8 @@ def partly_known_target_graph(
     exponent = (row_exponent + target_exponent) // 2
 
     def mean_squares(squared: Floats) -> Floats:
-        return _in_original_units(squared / table.n_compared, row_exponent - exponent)
+        found = _in_original_units(squared / table.n_compared, row_exponent - exponent)
+        return np.where(np.isinf(squared), np.inf, found)
 
     near, squared = nearest_in(table, k, unknown, None)
     parts = [union(near, mean_squares(squared), unknown, n)]
@@ -171,7 +186,9 @@ def partly_known_target_graph(
         if (runs.size > 1).any():
             blocks = runs
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    first, second, lengths = _distinct(joined[0], joined[1], joined[2], n)
+    shared = np.isfinite(joined[2])  # Samples without a shared feature are no neighbours.
+    one, other, lengths = (column[shared] for column in joined)
+    first, second, lengths = _distinct(one, other, lengths, n)
     weights, used = heat_weights(
         lengths, bandwidth, exponent=exponent, smallest=None if blocks is None else 0.0
     )
@@ -234,7 +251,7 @@ def constrained_neighbor_graph(
     first, second = np.concatenate([first, low]), np.concatenate([second, high])
     squared = np.concatenate([squared, squared_distances(rows, low, high)])
     # Pairs of equal labels are added below, so they are dropped here to occur only once.
-    kept = ~_labeled_alike(codes, first, second)
+    kept = ~_labeled_alike(codes, first, second) & np.isfinite(squared)
     first, second, squared = _distinct(first[kept], second[kept], squared[kept], n)
 
     keep = count_same_code_pairs(codes) <= EDGES_KEPT
@@ -283,9 +300,11 @@ def same_code_distances(rows: Any, codes: Integers) -> Iterator[Edges]:
             ):
                 yield members[one], members[other], squared
         return
-    if sp.issparse(rows):
+    if sp.issparse(rows) or isinstance(rows, RowsWithGaps):
         for one, other in same_code_pairs(codes):
-            yield one, other, squared_distances(rows, one, other)
+            squared = squared_distances(rows, one, other)
+            shared = np.isfinite(squared)
+            yield one[shared], other[shared], squared[shared]
         return
     for code in np.unique(codes[codes >= 0]):
         members = np.flatnonzero(codes == code)
@@ -464,7 +483,13 @@ def _scaled_target(target: Floats) -> tuple[Floats, int]:
 def union(
     near: Integers, squared: Floats, queries: Integers, n_samples: int
 ) -> tuple[Integers, Integers, Floats]:
-    """Return the distinct undirected edges of neighbour lists."""
+    """Return the distinct undirected edges of neighbour lists.
+
+    Samples at an infinite distance, which share no observed column, are no neighbours.
+    """
+    if not np.isfinite(squared).all():
+        query, place = np.nonzero(np.isfinite(squared))
+        return _distinct(queries[query], near[query, place], squared[query, place], n_samples)
     if len(queries) == n_samples and near.shape[1] <= FEW_NEIGHBORS:
         more = ((0, 0), (0, 1))  # list_links ignores the last column
         first, second, squared = list_links(np.pad(near, more), np.pad(squared, more))

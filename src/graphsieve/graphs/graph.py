@@ -491,7 +491,14 @@ class LiftedGraph(Graph):
         self._members = group_weightings(member, graph.n_samples, masses)
 
     def weighted_by(self, masses: Floats) -> LiftedGraph:
-        return LiftedGraph(self.graph, self.member, own=self.own, masses=masses * self.masses)
+        masses = masses * self.masses
+        present = np.bincount(self.member, masses, minlength=self.graph.n_samples) > 0
+        graph, member = self.graph, self.member
+        if not present.all():
+            # Rows without mass are left out. Their samples have no mass either, so any row will do.
+            graph = among(graph, present)
+            member = np.where(present[member], (np.cumsum(present) - 1)[member], 0)
+        return LiftedGraph(graph, member, own=self.own, masses=masses)
 
     def degree(self) -> Floats:
         others = 1 - self.masses / self.counts[self.member]
@@ -541,6 +548,18 @@ class LiftedGraph(Graph):
             connected_components(_adjacency(self.graph), directed=False)[1][self.member],
             dtype=np.int64,
         )
+
+
+def among(graph: EdgeGraph, present: Booleans) -> SparseGraph:
+    """Return the edges between some samples, which are numbered from 0."""
+    place, size = np.cumsum(present) - 1, int(present.sum())
+    edges = [
+        (first[kept], second[kept], weights[kept])
+        for first, second, weights in graph.edges()
+        for kept in [present[first] & present[second]]
+    ]
+    first, second, weights = (np.concatenate(parts) for parts in zip(*edges, strict=True))
+    return SparseGraph.of_distinct(size, place[first], place[second], weights)
 
 
 def _few_at_a_time(block: Block, n_weightings: int, form: Callable[[Block], Floats]) -> Floats:

@@ -16,6 +16,7 @@ from graphsieve.report.wording import (
     counted,
     full_stop,
     listed,
+    missing_text,
     name,
     recall_text,
     search_outcome,
@@ -93,6 +94,10 @@ def _about(facts: Facts) -> list[tuple[str, str]]:
             sentence(full_stop(_capital(ranking["count_reason"])))
             if ranking["count_reason"]
             else "",
+        ),
+        (
+            "Missing values",
+            " ".join(sentence(full_stop(_capital(text))) for text in missing_text(ranking)),
         ),
         ("Method", method_text(ranking, known["text"] if known else None)),
         (

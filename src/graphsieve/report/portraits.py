@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,12 +22,13 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.parameters import quoted
 from graphsieve._base.randomness import generator
 from graphsieve._base.underflow import ignoring_underflow
-from graphsieve.graphs.neighbors.exact import nearest_neighbors
+from graphsieve.graphs.neighbors.nearest import nearest_neighbors
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import scale_by_power_of_two
 from graphsieve.table.centered import spanning
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.features import Features
+from graphsieve.table.gaps import gaps_in, gaps_of_features
 from graphsieve.table.scaling import Scale, rescaled
 
 FEATURES = 24  # at most
@@ -104,14 +105,21 @@ def portray(
     chance = generator(random_state)
     columns = np.asarray(order, dtype=np.int64)[:FEATURES]
     rows = _rows_to_look_at(known, chance)
-    values = [_values(table, rows, int(feature)) for feature in columns]
+    seen = _seen(table, rows, columns)
+    values = [
+        _with_observed(_values(table, rows, int(feature)), here)
+        for feature, here in zip(columns, seen, strict=True)
+    ]
     # A feature group is drawn as its first principal component.
     axes = [_axis(some[:, 0] if some.shape[1] == 1 else _principal(some)) for some in values]
     levels = [_levels(table, int(j), some) for j, some in zip(columns, values, strict=True)]
     names = [f"x{j}" if table.feature_names is None else table.feature_names[j] for j in columns]
     classes, group = _groups(known)
-    target, scatters = _scatters(known, rows, axes, chance)
-    neighbors, alongs = _along_graph(table, known, rows, columns, axes, scale=scale, chance=chance)
+    n_groups = 1 if classes is None else len(classes)
+    target, scatters = _scatters(known, rows, axes, seen, chance)
+    neighbors, alongs = _along_graph(
+        table, known, rows, columns, axes, seen=seen, scale=scale, chance=chance
+    )
     return {
         "n_samples": table.n_samples,
         "n_drawn": len(rows),
@@ -123,26 +131,24 @@ def portray(
                 "feature": name,
                 **axis.range_shown(),
                 "clipped": axis.clipped,
-                "histogram": _histogram(axis, group[rows], 1 if classes is None else len(classes)),
+                "histogram": _histogram(axis.of(here), group[rows[here]], n_groups),
                 "scatter": scatter,
                 "along_graph": along,
             }
             if level is None
             else {
                 "feature": name,
-                "levels": _by_level(
-                    level, group[rows], 1 if classes is None else len(classes), known, rows
-                ),
+                "levels": _by_level(level.of(here), group[rows[here]], n_groups, known, rows[here]),
             }
-            for name, axis, scatter, along, level in zip(
-                names, axes, scatters, alongs, levels, strict=True
+            for name, axis, scatter, along, level, here in zip(
+                names, axes, scatters, alongs, levels, seen, strict=True
             )
         ],
         "correlations": {
             "features": names,
-            "values": _correlations([axis.shares for axis in axes])
+            "values": _correlations([axis.shares[:, None] for axis in axes], seen, _correlations_of)
             if table.features is None
-            else _associations(values),
+            else _correlations(values, seen, _associations),
             **({} if table.features is None else {"of_single_columns": False}),
         },
     }
@@ -177,10 +183,25 @@ def _some(places: Integers, number: int, chance: np.random.Generator) -> Integer
     return np.sort(chance.choice(places, number, replace=False))
 
 
+def _seen(table: Table, rows: Integers, features: Integers) -> list[Booleans]:
+    """Return the rows in which each feature is observed."""
+    if table.gaps is None:
+        return [np.ones(len(rows), dtype=bool)] * len(features)
+    missing = gaps_of_features(table.gaps, table.features)[:, features].toarray()[rows]
+    return list(~missing.T)
+
+
 def _values(table: Table, rows: Integers, feature: int) -> Floats:
     """Return some rows of the columns of a feature."""
     columns = np.array([feature]) if table.features is None else table.features.columns(feature)
     return _corner(table, rows, columns)
+
+
+def _with_observed(values: Floats, seen: Booleans) -> Floats:
+    """Return the values with an observed row in place of missing ones, which are not drawn."""
+    return (
+        values if seen.all() or not seen.any() else np.where(seen[:, None], values, values[seen][0])
+    )
 
 
 def _standardized(values: Floats) -> Floats:
@@ -210,6 +231,10 @@ class _Levels(NamedTuple):
 
     names: list[str]
     codes: Integers
+
+    def of(self, rows: Booleans) -> _Levels:
+        """Return the levels of some rows."""
+        return self._replace(codes=self.codes[rows])
 
 
 def _levels(table: Table, feature: int, values: Floats) -> _Levels | None:
@@ -276,6 +301,10 @@ class _Axis:
     exponent: int
     shown: tuple[float, float]  # in shares
     centers: int  # number of evenly spaced values on which bins are centred, or 0
+
+    def of(self, rows: Booleans) -> _Axis:
+        """Return the same axis with the values of some rows."""
+        return replace(self, shares=self.shares[rows])
 
     @property
     def clipped(self) -> bool:
@@ -458,7 +487,11 @@ def class_name(name: Any) -> str:
 
 
 def _scatters(
-    known: Supervision, rows: Integers, axes: Sequence[_Axis], chance: np.random.Generator
+    known: Supervision,
+    rows: Integers,
+    axes: Sequence[_Axis],
+    seen: Sequence[Booleans],
+    chance: np.random.Generator,
 ) -> tuple[dict[str, Any] | None, list[dict[str, Any] | None]]:
     """Return the range of the target, and a scatter plot of each feature against it."""
     if known.targets is None or "targets" not in known.kinds:
@@ -467,9 +500,10 @@ def _scatters(
     there = np.flatnonzero(~np.isnan(target))
     up = _axis(target[there])
     drawn = _some(np.arange(len(there)), POINTS, chance)
-    y = _dots(up, up.shares[drawn])
+    y, points = np.array(_dots(up, up.shares[drawn])), there[drawn]
     scatters: list[dict[str, Any] | None] = [
-        {"x": _dots(axis, axis.shares[there[drawn]]), "y": y} for axis in axes
+        {"x": _dots(axis, axis.shares[points[here[points]]]), "y": y[here[points]].tolist()}
+        for axis, here in zip(axes, seen, strict=True)
     ]
     return up.range_shown(), scatters
 
@@ -485,6 +519,7 @@ def _along_graph(
     columns: Integers,
     axes: Sequence[_Axis],
     *,
+    seen: Sequence[Booleans],
     scale: Scale,
     chance: np.random.Generator,
 ) -> tuple[str | None, list[dict[str, Any] | None]]:
@@ -504,10 +539,12 @@ def _along_graph(
     # Table.take would convert a whole CSC table to CSR first.
     near = table.corner(rows[space]) if everything else _corner(table, rows[space], columns)
     held = MemoryTable.trusted(_sparse_if_mostly_zero(near), None, features=features)
+    held.gaps = gaps_in(table.gaps, rows[space], None if everything else columns)
     lines, _ = rescaled(held, scale).rows
     neighbors, _ = nearest_neighbors(lines, min(NEIGHBORS, len(space) - 1), queries=drawn)
     alongs: list[dict[str, Any] | None] = [
-        _along(axis, space[drawn], space[neighbors]) for axis in axes
+        _along(axis, here, space[drawn], space[neighbors])
+        for axis, here in zip(axes, seen, strict=True)
     ]
     return "all columns" if everything else "the columns shown", alongs
 
@@ -522,13 +559,33 @@ def _sparse_if_mostly_zero(values: Any) -> Any:
     return sp.csc_array(np.asarray(values, dtype=np.float64))
 
 
-def _along(axis: _Axis, own: Integers, neighbors: Integers) -> dict[str, Any]:
-    values, means = axis.shares[own], axis.shares[neighbors].mean(axis=1)
+def _along(axis: _Axis, seen: Booleans, own: Integers, neighbors: Integers) -> dict[str, Any]:
+    number = seen[neighbors].sum(axis=1)
+    kept = seen[own] & (number > 0)
+    own, neighbors, number = own[kept], neighbors[kept], number[kept]
+    values = axis.shares[own]
+    means = np.where(seen[neighbors], axis.shares[neighbors], 0.0).sum(axis=1) / number
     share = _correlation_matrix([values, means])[0, 1] ** 2
     return {"x": _dots(axis, values), "y": _dots(axis, means), "share": round(float(share), 3)}
 
 
-def _associations(features: Sequence[Floats]) -> list[list[float]]:
+def _correlations(
+    features: Sequence[Floats],
+    seen: Sequence[Booleans],
+    measure: Callable[[Sequence[Floats]], Floats],
+) -> list[list[float]]:
+    """Return a measure of the correlation of features, each pair on the rows that have both."""
+    found = measure(features)
+    if not all(here.all() for here in seen):
+        for i, one in enumerate(features):
+            for j, other in enumerate(features[:i]):
+                both = seen[i] & seen[j]
+                pair = measure([one[both], other[both]])[0, 1] if both.sum() > 1 else 0.0
+                found[i, j] = found[j, i] = pair
+    return [[round(value, 3) + 0.0 for value in line] for line in found.tolist()]
+
+
+def _associations(features: Sequence[Floats]) -> Floats:
     """Return the association of each pair of features, given their columns.
 
     It is the correlation of two columns. Otherwise it is the root of the mean squared canonical
@@ -544,13 +601,11 @@ def _associations(features: Sequence[Floats]) -> list[list[float]]:
             elif least:
                 result[i, j] = np.sqrt((products**2).sum() / least)
             result[j, i] = result[i, j]
-    return [[round(value, 3) + 0.0 for value in line] for line in np.clip(result, -1, 1).tolist()]
+    return np.clip(result, -1, 1)
 
 
-def _correlations(columns: Sequence[Floats]) -> list[list[float]]:
-    return [
-        [round(value, 3) + 0.0 for value in line] for line in _correlation_matrix(columns).tolist()
-    ]
+def _correlations_of(features: Sequence[Floats]) -> Floats:
+    return _correlation_matrix([values[:, 0] for values in features])
 
 
 def _correlation_matrix(columns: Sequence[Floats]) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from graphsieve.report.wording import (
     in_selection_order,
+    missing_text,
     recall_text,
     redundancy_text,
     search_outcome,
@@ -52,6 +53,8 @@ def ranking_text(facts: Mapping[str, Any]) -> str:
     `facts` are `Ranking.page_facts()`.
     """
     lines = [headline(facts), subline(facts), *recall_line(facts)]
+    for text in missing_text(facts):
+        lines += wrapped(text)
     if facts["count_reason"] is not None:
         n_selected = sum(record["selected"] for record in facts["features"])
         lines += wrapped(f"{n_selected} selected. {facts['count_reason']}")

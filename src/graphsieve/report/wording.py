@@ -12,6 +12,7 @@ from graphsieve.table.containers import shown_name
 NAME_LENGTH = 100  # characters
 TEXT_LENGTH = 1_000  # characters
 SHOWN_FROM = 0.2  # smallest redundancy that is shown
+NAMES_SHOWN = 5  # names in a sentence
 AS_REQUESTED = "as requested"  # reason for a method that was named
 
 
@@ -135,6 +136,26 @@ def recall_text(ranking: Mapping[str, Any]) -> str | None:
     """Return the estimated recall of approximate neighbours, or None if they are exact."""
     recall = ranking.get("neighbor_recall")
     return None if recall is None else f"neighbours are approximate (recall {100 * recall:.1f} %)"
+
+
+def missing_text(ranking: Mapping[str, Any], feature: str = "feature") -> list[str]:
+    """Return sentences on the missing values, without full stops. Empty if none is missing."""
+    missing = ranking.get("missing")
+    if missing is None:
+        return []
+    where = counted(missing["n_features"], feature)
+    found = [
+        f"{counted(missing['n_values'], 'missing value')} in {where}: each {feature} is scored where "
+        "it has a value"
+    ]
+    names = [shown(one, 40) for one in missing["informative"]]
+    if names:
+        more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
+        found.append(
+            f"missing values are associated with the supervision in {', '.join(names[:NAMES_SHOWN])}"
+            f"{more} (false discovery rate 5 %)"
+        )
+    return found
 
 
 def in_selection_order(ranking: Mapping[str, Any]) -> bool:

@@ -16,6 +16,7 @@ from graphsieve._kernels.column_sums import CACHED_ELEMENTS, weighted_sum
 from graphsieve.graphs.builders import apart_graph, capped_neighbors, group_graph, neighbor_graph
 from graphsieve.graphs.neighbors import out_of_core
 from graphsieve.graphs.neighbors.manhattan import nearest_in_groups
+from graphsieve.graphs.neighbors.strategy import once
 from graphsieve.graphs.ratio import (
     divided,
     energy_ratio,
@@ -34,7 +35,8 @@ from graphsieve.scores.targets import refuse_several_targets, rows_of
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.centered import level_codes
-from graphsieve.table.columns import Table
+from graphsieve.table.columns import MemoryTable, Table
+from graphsieve.table.gaps import RowsWithGaps
 from graphsieve.table.stored.stored_table import StoredTable
 from graphsieve.table.sums import dense_weighting, edge_sum, group_weightings, means, moments
 
@@ -136,6 +138,12 @@ def mutual_information_score(X: Any, y: Any, *, n_neighbors: int = 3) -> Floats:
 
 
 def mutual_information(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
+    if table.weights is not None and not table.weights.all():
+        # Samples without mass must not count as neighbours along the feature.
+        rows = np.flatnonzero(table.weights)
+        table, known = rows_of(table, rows), known[rows]
+        if known.n_labeled < 2 or (known.targets is None and known.n_known_classes < 2):
+            return Scored(np.full(table.n_features, np.nan), n_neighbors)
     if known.targets is not None:
         refuse_several_targets(known, "mutual information")
         labeled = np.flatnonzero(~np.isnan(known.targets))
@@ -227,11 +235,12 @@ def relieff_score(X: Any, y: Any, *, n_neighbors: int = 10) -> Floats:
 
 
 def relieff(table: Table, known: Supervision, *, n_neighbors: int) -> Scored:
-    table, codes, n_classes = labeled_part(table, known)
-    k = capped_neighbors(n_neighbors, table.n_samples)
-    order = np.argsort(codes, kind="stable")
-    begin = np.searchsorted(codes[order], np.arange(n_classes + 1))
-    near = _near_by_class(table, order, begin, k)
+    labeled, _, _ = labeled_part(table, known)
+    k = capped_neighbors(n_neighbors, labeled.n_samples)
+    order, begin, near = once(
+        table, ("relieff", k), lambda whole: _near_by_class(*labeled_part(whole, known), k)
+    )
+    table = labeled
 
     def value(block: Block) -> Floats:
         total = np.zeros(block.width)
@@ -264,15 +273,23 @@ def _column_weights(table: Table) -> Floats:
 
 
 def _near_by_class(
-    table: Table, order: Integers, begin: Integers, n_neighbors: int
-) -> list[NDArray[np.int32]]:
-    """Return, for each class, the nearest samples of that class as positions in `order`."""
-    grid = _distance_grid(table)
+    table: Table, codes: Integers, n_classes: int, n_neighbors: int
+) -> tuple[Integers, Integers, list[NDArray[np.int32]]]:
+    """Return the samples sorted by class, the begin of each class, and its nearest samples.
+
+    The nearest samples of a class are positions in the sorted order.
+    """
+    order, grid = np.argsort(codes, kind="stable"), _distance_grid(table)
+    begin = np.searchsorted(codes[order], np.arange(n_classes + 1))
     if isinstance(table, StoredTable):
-        return out_of_core.nearest_in_groups(
-            table.on_unit_ranges(_column_weights(table)), order, begin, n_neighbors, grid
-        )
-    return nearest_in_groups(_on_unit_ranges(table, order), begin, n_neighbors, grid)
+        rows = table.on_unit_ranges(_column_weights(table))
+        return order, begin, out_of_core.nearest_in_groups(rows, order, begin, n_neighbors, grid)
+    if table.gaps is not None and isinstance(table, MemoryTable):
+        table = table.dense()
+    units: Any = _on_unit_ranges(table, order)
+    if table.gaps is not None:
+        units = RowsWithGaps(units, ~table.gaps.toarray()[order], table.features)
+    return order, begin, nearest_in_groups(units, begin, n_neighbors, grid)
 
 
 def _on_unit_ranges(table: Table, order: Integers) -> Any:
@@ -325,7 +342,8 @@ def _hits_and_misses(
     share = np.add.reduceat(mass, begin[:-1]) / mass.sum()
     for code, places in enumerate(near):
         own = slice(begin[code], begin[code + 1])
-        weight = np.repeat(share[code] / (1 - share), sizes)
+        # If all mass is in one class, its samples have no misses.
+        weight = np.repeat(share[code] / np.where(share < 1, 1 - share, 1.0), sizes)
         weight[own] = -1.0
         there = places >= 0
         count, of_neighbors = there.sum(axis=1), np.where(there, mass[places], 0.0)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve._base.errors import InputError, warn
+from graphsieve._base.errors import InputError, RoundWarnings, warn
 from graphsieve._base.messages import keyword, parameter, phrase
 from graphsieve._base.parameters import (
     Rule,
@@ -29,6 +29,7 @@ from graphsieve._base.parameters import (
 )
 from graphsieve._base.underflow import ignoring_underflow
 from graphsieve.graphs.neighbors.strategy import searched, way_to_search
+from graphsieve.graphs.observed import on_observed
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import Table
@@ -68,6 +69,25 @@ class Scored:
 
 
 Core = Callable[..., Scored]
+
+
+def scored(core: Core, table: Table, known: Supervision, **options: Any) -> Scored:
+    """Run the core of a method. A feature with gaps is scored where it is observed."""
+    if table.gaps is None:
+        return core(table, known, **options)
+    found: list[Scored] = []
+    repeated = RoundWarnings("pattern of missing values")
+
+    def values(part: Table) -> Floats:
+        with repeated.round():
+            found.append(core(part, known, **options))
+        return found[-1].values
+
+    of_all = on_observed(table, values)
+    repeated.give()
+    numbers = [one.n_neighbors for one in found if one.n_neighbors is not None]
+    bandwidth = found[0].bandwidth if found else None
+    return Scored(of_all, max(numbers, default=None), bandwidth)
 
 
 @dataclass(frozen=True)
@@ -120,6 +140,10 @@ class Method:
             if p.kind is p.KEYWORD_ONLY and p.name != "neighbors"
         }
 
+    def score(self, table: Table, known: Supervision, **options: Any) -> Scored:
+        """Return the scores of all features. A feature with gaps is scored where it is observed."""
+        return scored(self.core, table, known, **options)
+
     def large_is_good(self, parameters: Mapping[str, Any]) -> bool:
         """Whether large scores are good with these parameters.
 
@@ -164,10 +188,11 @@ def score(
     what it was made from. The indexes of `y` and X must agree.
     """
     neighbors = way_to_search("neighbors", neighbors)
-    table = as_table(X, y)
+    table = as_table(X, y, missing="use")
     known = known if isinstance(known, Supervision) else known(table.n_samples)
     check_length(known, table)
-    values = core(searched(table, neighbors), known, **checked(parameters, RULES)).values
+    checked_parameters = checked(parameters, RULES)
+    values = scored(core, searched(table, neighbors), known, **checked_parameters).values
     warn_of_unscorable(values)
     return values
 

@@ -23,7 +23,7 @@ def scored_together(
     """Compute the scores of each requested method with its parameters."""
     options = {method: _options(method, given) for method, given in requested}
     neighbors = way_to_search("neighbors", neighbors)
-    table = as_table(X)
+    table = as_table(X, missing="use")
     known = Supervision.nothing(table.n_samples) if supervision is None else supervision
     if not isinstance(known, Supervision):
         raise InputTypeError(
@@ -53,7 +53,7 @@ def scored_together(
     )
     table = remembering(searched(table, neighbors), most)
     found = {
-        method.name: method.core(table, known, **chosen).values
+        method.name: method.score(table, known, **chosen).values
         for method, chosen in options.items()
     }
     for values in found.values():

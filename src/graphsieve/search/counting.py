@@ -45,6 +45,8 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.centered import ColumnSpace, feature_columns, spanning
 from graphsieve.table.columns import NO_EXPONENT, Table
+from graphsieve.table.gaps import gaps_of_features, patterns
+from graphsieve.table.imputation import drawn
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import dense_weighting, moments
 
@@ -197,11 +199,11 @@ def relevant_columns(table: Table, known: Supervision) -> RelevantColumns:
     elif outcome.units.n < FEWEST_ROWS:
         why = f"{outcome.amount} are too few for a test, which needs at least {FEWEST_ROWS}."
     else:
-        found = _relevant(table, outcome)
+        found = _relevant(table, known, outcome)
         if found.mask.any():
             return _with_structure(table, known, found, outcome)
         why = found.reason
-    return _structured(table, known, why)
+    return _structured(drawn(table), known, why)
 
 
 def count_features(
@@ -455,7 +457,41 @@ def permutation_tail(observed: Floats, n: int, one: Form, other: Form, bound: An
     return np.where(varies, tail, 1.0)
 
 
-def _relevant(table: Table, outcome: _Outcome) -> RelevantColumns:
+def association_p_values(table: Table, known: Supervision) -> Floats | None:
+    """Return the p-value of the association of each feature with the supervision.
+
+    The result is None if there is too little supervision for a test.
+    """
+    outcome = _outcome(known)
+    if outcome is None or outcome.units.n < FEWEST_ROWS:
+        return None
+    return _p_values(table, outcome) if table.gaps is None else _where_observed(table, known)
+
+
+def _relevant(table: Table, known: Supervision, outcome: _Outcome) -> RelevantColumns:
+    p_values = _p_values(table, outcome) if table.gaps is None else _where_observed(table, known)
+    testable = ~np.isnan(p_values)
+    mask = _discoveries(p_values)
+    reason = _associated(mask.sum(), testable.sum(), outcome.name)
+    return RelevantColumns(mask, p_values, "relevance", reason)
+
+
+def _where_observed(table: Table, known: Supervision) -> Floats:
+    """Return the p-value of each feature on the samples where it is observed.
+
+    A feature with too few of them for a test gets the p-value 1.
+    """
+    p_values = np.ones(table.n_features)
+    for features, observed in patterns(gaps_of_features(table.gaps, table.features)):
+        rows = np.flatnonzero(observed)
+        outcome = _outcome(known[rows]) if len(rows) else None
+        if outcome is not None and outcome.units.n >= FEWEST_ROWS:
+            p_values[features] = _p_values(table.take_features(features).take(rows), outcome)
+    return p_values
+
+
+def _p_values(table: Table, outcome: _Outcome) -> Floats:
+    """Return the p-value of each feature, and NaN for constant features."""
     part = table.take(outcome.units.rows)
     p_values = np.empty(part.n_features)
     alone, single = _single_columns(part)
@@ -464,10 +500,7 @@ def _relevant(table: Table, outcome: _Outcome) -> RelevantColumns:
     if part.features is not None:
         for feature in part.features.several:
             p_values[feature] = _feature_relevance(part, int(feature), outcome)
-    testable = ~np.isnan(p_values)
-    mask = _discoveries(p_values)
-    reason = _associated(mask.sum(), testable.sum(), outcome.name)
-    return RelevantColumns(mask, p_values, "relevance", reason)
+    return p_values
 
 
 def _single_columns(table: Table) -> tuple[Integers, Table]:
@@ -562,7 +595,8 @@ def _with_structure(
 
     They are not added if nearest neighbours in the relevant columns alone predict as well.
     """
-    structured = _structured(table, known, "")
+    structured = _structured(drawn(table), known, "")
+    table = table.complete()
     both = found.mask | (structured.mask & (structured.rule == "structure"))
     if both.sum() == found.mask.sum():
         return found

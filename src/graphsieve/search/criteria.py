@@ -32,6 +32,7 @@ from graphsieve.scores.targets import refuse_several_targets
 from graphsieve.supervision.parsing import readable_classes
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
+from graphsieve.table.imputation import imputed
 from graphsieve.table.scaling import rescaled
 from graphsieve.table.sums import dense_weighting, moments
 
@@ -68,7 +69,11 @@ def make_criterion(
     cv: Any = 5,
     ridge: float = 1.0,
 ) -> Criterion:
-    """Return the criterion for the parameters of `graphsieve.search.floating_selection`."""
+    """Return the criterion for the parameters of `graphsieve.search.floating_selection`.
+
+    Missing values are imputed, because a regression needs complete columns.
+    """
+    table = imputed(table)
     rows, target, classes = known_part(known)
     if estimator is None:
         if scoring is not None or not _is_number(cv, 5):

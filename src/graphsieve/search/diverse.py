@@ -25,6 +25,7 @@ from graphsieve.search.several_columns import Gains, SeveralColumns
 from graphsieve.table.any_table import as_table
 from graphsieve.table.centered import ColumnSpace, spanning
 from graphsieve.table.columns import Table
+from graphsieve.table.imputation import imputed
 
 FORMS = ("explain", "correlation")
 DEFAULT_TARGET_SHARE = 0.5  # weight of the targets; the table has the rest
@@ -204,7 +205,7 @@ def diverse_selection(
     >>> path.order.tolist(), path.closest.tolist()
     ([0, 2, 1], [-1, 0, 0])
     """
-    table = as_table(X)
+    table = imputed(as_table(X, missing="use"))
     weights = _checked_scores(scores, table.n_features)
     wanted = wanted_count(n_features_to_select, table.n_features)
     choice(FORMS)("form", form)

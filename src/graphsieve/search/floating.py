@@ -117,7 +117,9 @@ def floating_selection(
     >>> sorted(floating_selection(X, y, n_features_to_select=2).tolist())
     [0, 1]
     """
-    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
+    table = table_in_memory(
+        X, y, categorical=categorical, feature_groups=feature_groups, missing="use"
+    )
     known = Supervision.from_y(y)
     check_length(known, table)
     wanted = wanted_count(n_features_to_select, table.n_features)

@@ -172,7 +172,9 @@ def hybrid_selection(
     >>> hybrid_selection(X, ["-", "+", None, None], n_features_to_select=1)
     array([3])
     """
-    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
+    table = table_in_memory(
+        X, y, categorical=categorical, feature_groups=feature_groups, missing="use"
+    )
     known = Supervision.from_labels(y)
     check_length(known, table)
     given = checked(
@@ -260,7 +262,7 @@ def _by_score(
     *,
     exactly: bool,
 ) -> Selection:
-    scores = method.core(table, known, **options).values
+    scores = method.score(table, known, **options).values
     order = best_first(scores, large_is_good=method.large_is_good(options))
     scorable = int((~np.isnan(scores)).sum())
     if not scorable:

@@ -18,6 +18,7 @@ from graphsieve._base.parameters import checked, must_be
 from graphsieve._base.progress import Progress
 from graphsieve._base.threads import one_product_thread
 from graphsieve._base.underflow import ignoring_underflow
+from graphsieve.graphs.neighbors.strategy import SearchedAnew
 from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.scores.method import (
     RULES,
@@ -127,7 +128,9 @@ def iterative_ranking(
     >>> int(iterative_ranking(X, n_neighbors=2, bandwidth=10.0)[0])
     0
     """
-    table = table_in_memory(X, categorical=categorical, feature_groups=feature_groups)
+    table = table_in_memory(
+        X, categorical=categorical, feature_groups=feature_groups, missing="use"
+    )
     options = checked({"n_neighbors": n_neighbors, "bandwidth": bandwidth}, RULES)
     wanted = wanted_count(n_features_to_select, table.n_features)
     known = Supervision.nothing(table.n_samples)
@@ -170,12 +173,13 @@ def iterate(
             must_be("variant", "1 (dropped features never return) or 2 (they may return)", variant)
         )
     large_is_good = method.large_is_good(options)
-    tracker, repeated = Tracker(table), RoundWarnings()
+    tracker: Tracker | SearchedAnew = Tracker(table) if table.gaps is None else SearchedAnew(table)
+    repeated = RoundWarnings()
     all_features = np.arange(table.n_features)
     full_table = table.take_features(all_features) if variant == 2 else table
     estimates = (
         LaplacianEstimates(table, tracker, options)
-        if LaplacianEstimates.suit(table, method)
+        if isinstance(tracker, Tracker) and LaplacianEstimates.suit(table, method)
         else None
     )
     current, survived, dropped, rounds = all_features, all_features, [], []
@@ -190,7 +194,7 @@ def iterate(
                     certain = _certain_estimate(estimates, scored, size, ordered=variant == 1)
                 if certain is None:
                     part = table.take_features(current) if variant == 1 else full_table
-                    result = method.core(part.within(tracker), known, **options)
+                    result = method.score(part.within(tracker), known, **options)
                     by_score = best_first(result.values, large_is_good=large_is_good)
                 else:
                     result, by_score = (

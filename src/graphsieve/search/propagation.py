@@ -38,6 +38,7 @@ from graphsieve.scores.method import check_length
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import Table
+from graphsieve.table.imputation import imputed
 
 LARGEST_COMPLETE = 2**31  # maximum size of the arrays of a complete graph, in bytes
 DENSE_UP_TO = 2_000  # unlabelled samples up to which a neighbour graph is solved as a dense matrix
@@ -144,7 +145,7 @@ def harmonic_labels(
     """
     neighbors = either(None, count(1))("n_neighbors", n_neighbors)
     width = either("auto", positive())("bandwidth", bandwidth)
-    table, known = table_in_memory(X, y), Supervision.from_labels(y)
+    table, known = table_in_memory(X, y, missing="use"), Supervision.from_labels(y)
     check_length(known, table)
     found = propagate(
         table, known, n_neighbors=neighbors, bandwidth=None if isinstance(width, str) else width
@@ -158,7 +159,9 @@ def propagate(
     """Compute the harmonic function of the known labels.
 
     If `n_neighbors` is None, the graph is complete. If `bandwidth` is None, it is estimated.
+    Missing values are imputed.
     """
+    table = imputed(table)
     codes = known.codes
     present = np.unique(codes[codes >= 0])
     if known.classes is None or not len(present):

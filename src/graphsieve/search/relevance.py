@@ -9,16 +9,20 @@ probabilities.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from graphsieve._base.array_types import Floats
 from graphsieve.graphs.builders import target_graph
 from graphsieve.graphs.graph import CrossGraph, FactorGraph, Graph, complete_graph
+from graphsieve.graphs.observed import on_observed
 from graphsieve.graphs.ratio import energy_ratio, on_samples
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of
 from graphsieve.supervision.groups import Units
+from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
 
@@ -41,7 +45,12 @@ def relevance(table: Table, known: Supervision) -> Floats:
       values become 0.
 
     The relevance of a constant column is 0. Without supervision, the relevance of all columns is 1.
+    A feature with missing values is compared on the samples where it is observed.
     """
+    return np.nan_to_num(on_observed(table, partial(_relevance, known=known)), nan=0.0)
+
+
+def _relevance(table: Table, known: Supervision) -> Floats:
     kinds = known.kinds
     if known.groups is not None and {"probabilities", "pairs"} & set(kinds):
         # Pairs of a sample and its copy must not count, so one sample of each group is used.
@@ -65,7 +74,7 @@ def relevance(table: Table, known: Supervision) -> Floats:
         share = np.mean(shares, axis=0) if shares else np.zeros(table.n_features)
     else:
         share = np.ones(table.n_features)
-    return np.nan_to_num(share, nan=0.0)
+    return np.asarray(share)
 
 
 def _explained_shares(table: Table, known: Supervision) -> Floats:
@@ -78,8 +87,12 @@ def _explained_shares(table: Table, known: Supervision) -> Floats:
     if table.features is None:
         return shares
     rank = table.features.sizes - (table.features.categorical & (table.features.sizes > 1))
-    left = np.maximum(known.n_labeled - 1 - rank, 1)
-    adjusted = np.maximum(1 - (1 - shares) * (known.n_labeled - 2) / left, 0.0)
+    n_labeled = known.n_labeled
+    if table.weights is not None:
+        assert known.targets is not None
+        n_labeled = int((all_known(known.targets) & (table.weights > 0)).sum())
+    left = np.maximum(n_labeled - 1 - rank, 1)
+    adjusted = np.maximum(1 - (1 - shares) * (n_labeled - 2) / left, 0.0)
     return np.where(rank == 1, shares, adjusted)
 
 

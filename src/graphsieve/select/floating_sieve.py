@@ -56,6 +56,8 @@ class FloatingSieve(FittingSieve):
         is a class.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
         The categories and the feature groups, as in `GraphSieve`.
+    missing : {"use", "refuse"}
+        What to do about missing values, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -106,6 +108,7 @@ class FloatingSieve(FittingSieve):
         unlabeled: int | None = -1,
         categorical: Any = "auto",
         feature_groups: Any = None,
+        missing: str = "use",
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -118,6 +121,7 @@ class FloatingSieve(FittingSieve):
         self.unlabeled = unlabeled
         self.categorical = categorical
         self.feature_groups = feature_groups
+        self.missing = missing
         self.n_jobs = n_jobs
         self.progress = progress
 
@@ -156,6 +160,7 @@ class FloatingSieve(FittingSieve):
             categorical=given["categorical"],
             feature_groups=given["feature_groups"],
             names=self._names,
+            missing=given["missing"],
         )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = joined_supervision(table, y, supervision, {**given, "method": "mutual_information"})
@@ -191,6 +196,6 @@ class FloatingSieve(FittingSieve):
         return tags
 
 
-_RULES = {name: PARAMETERS[name] for name in ("target_type", "unlabeled")} | {
+_RULES = {name: PARAMETERS[name] for name in ("target_type", "unlabeled", "missing")} | {
     "progress": either(None, boolean())
 }

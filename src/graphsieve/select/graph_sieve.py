@@ -46,6 +46,7 @@ from graphsieve.select.sieve import FittingSieve
 from graphsieve.supervision.value import Supervision, TargetType
 from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import Table
+from graphsieve.table.imputation import imputed
 from graphsieve.table.scaling import of_unit_variance, rescaled, standardized_target
 
 
@@ -120,6 +121,11 @@ class GraphSieve(FittingSieve):
         Columns that are scored and selected together: a dict of name → columns, one label per
         column (None for a column without a group), or a separator such as ``"_"``. Columns with the
         same name before the separator form a group. Columns without a group remain features.
+    missing : {"use", "refuse"}
+        What to do about missing values (NaN, None, NA, masked cells). ``"use"`` scores each feature
+        on the samples where it is observed. Distances between samples use the features that both
+        have. Only the search for a set of features imputes them, internally. ``"refuse"`` raises an
+        error.
     keep : sequence or None
         Names (positions for an array) of features that are selected first, in this order. The gains
         of the others take them into account.
@@ -214,6 +220,7 @@ class GraphSieve(FittingSieve):
         n_prototypes: int | tuple[int, int] | None = None,
         categorical: Any = "auto",
         feature_groups: Any = None,
+        missing: str = "use",
         keep: Any = None,
         candidates: Any = None,
         cost: Any = None,
@@ -236,6 +243,7 @@ class GraphSieve(FittingSieve):
         self.n_prototypes = n_prototypes
         self.categorical = categorical
         self.feature_groups = feature_groups
+        self.missing = missing
         self.keep = keep
         self.candidates = candidates
         self.cost = cost
@@ -290,6 +298,7 @@ class GraphSieve(FittingSieve):
             categorical=given["categorical"],
             feature_groups=given["feature_groups"],
             names=self._names,
+            missing=given["missing"],
         )
         wanted = _wanted(given, table.n_features)
         choice = read_choice(table, given, wanted)
@@ -373,7 +382,7 @@ def _by_search(
         known = known.groups_only()
     warn_of_weak_supervision(known, known.kinds)
     scale = scale_used(table, given["scale"])
-    scaled = rescaled(table, scale)
+    scaled = imputed(rescaled(table, scale))
     matter = _relevant_columns(table, known, given)
     explained = select_by_explanation(
         table,
@@ -443,9 +452,9 @@ def _by_score(
     told = known
     if known.targets is not None and (given["scale"] is not None or known.n_targets > 1):
         told = replace(known, targets=standardized_target(known.targets))
-    scaled = rescaled(table, scale)
+    measured_by = rescaled(table, scale)
     metric = metric_used(table, method, given)
-    basis = scaled if method.reads_neighbors else table
+    basis = measured_by if method.reads_neighbors else table
     if (
         given["scale"] == "auto"
         and scale is None
@@ -460,9 +469,12 @@ def _by_score(
     located = with_neighbors(
         measured(basis, metric) if metric is not None else basis, method, given
     )
-    scored = method.core(located if small is None else basis.represented_by(small), told, **options)
+    scored = method.score(
+        located if small is None else basis.represented_by(small), told, **options
+    )
     large_is_good = method.large_is_good(options)
     matter = _relevant_columns(table, known, given)
+    scaled = imputed(measured_by) if form is not None or matter is not None else measured_by
     path = select = None
     if form is not None:
         weights = weights_by_rank(scored.values, large_is_good=large_is_good)

@@ -76,6 +76,8 @@ class HybridSieve(FittingSieve):
         Further parameters of the base, such as ``{"n_neighbors": 5}`` for ``"relieff"``.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
         The categories and the feature groups, as in `GraphSieve`.
+    missing : {"use", "refuse"}
+        What to do about missing values, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -138,6 +140,7 @@ class HybridSieve(FittingSieve):
         base_params: dict[str, Any] | None = None,
         categorical: Any = "auto",
         feature_groups: Any = None,
+        missing: str = "use",
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -152,6 +155,7 @@ class HybridSieve(FittingSieve):
         self.base_params = base_params
         self.categorical = categorical
         self.feature_groups = feature_groups
+        self.missing = missing
         self.n_jobs = n_jobs
         self.progress = progress
 
@@ -191,6 +195,7 @@ class HybridSieve(FittingSieve):
             categorical=given["categorical"],
             feature_groups=given["feature_groups"],
             names=self._names,
+            missing=given["missing"],
         )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         of_labels = {"method": "fisher", "target_type": "classes", "unlabeled": given["unlabeled"]}

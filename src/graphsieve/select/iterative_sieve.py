@@ -70,6 +70,8 @@ class IterativeSieve(FittingSieve):
         Further parameters of the method's function, such as ``{"label_weight": 10.0}``.
     categorical, feature_groups : {"auto", None} or sequence, dict or sequence or str or None
         The categories and the feature groups, as in `GraphSieve`.
+    missing : {"use", "refuse"}
+        What to do about missing values, as in `GraphSieve`.
     n_jobs : int or None
         Number of threads, as in scikit-learn. None uses as many as BLAS may use, -1 all cores.
         Results differ by rounding at most.
@@ -132,6 +134,7 @@ class IterativeSieve(FittingSieve):
         method_params: dict[str, Any] | None = None,
         categorical: Any = "auto",
         feature_groups: Any = None,
+        missing: str = "use",
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -147,6 +150,7 @@ class IterativeSieve(FittingSieve):
         self.method_params = method_params
         self.categorical = categorical
         self.feature_groups = feature_groups
+        self.missing = missing
         self.n_jobs = n_jobs
         self.progress = progress
 
@@ -186,6 +190,7 @@ class IterativeSieve(FittingSieve):
             categorical=given["categorical"],
             feature_groups=given["feature_groups"],
             names=self._names,
+            missing=given["missing"],
         )
         wanted = wanted_features(given["n_features_to_select"], table.n_features)
         known = joined_supervision(table, y, supervision, given)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from graphsieve._base.array_types import Floats, Integers
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import warn
 from graphsieve.supervision.groups import Units
 from graphsieve.supervision.value import Supervision
@@ -50,13 +50,21 @@ def warn_of_leaks(table: Table, known: Supervision, ranks: Integers) -> None:
     for some in (few, rows):
         ordered = some[np.argsort(y[some], kind="stable")]
         values = np.asarray(table.corner(ordered, columns), dtype=np.float64)
-        follows = [_follows(feature, y[ordered], classes=classes) for feature in values.T]
-        columns, values = columns[follows], values[:, follows]
+        seen = _observed(table, ordered, columns)
+        follows = [
+            here.sum() >= FEWEST_KNOWN
+            and _follows(feature[here], y[ordered][here], classes=classes)
+            for feature, here in zip(values.T, seen, strict=True)
+        ]
+        columns, values, seen = columns[follows], values[:, follows], seen[follows]
         if not len(columns):
             return
     log_chance = math.log(LARGEST_CHANCE / table.n_features)
     once = np.isin(ordered, independent)
-    leaks = [_log_chance(feature[once], classes=classes) < log_chance for feature in values.T]
+    leaks = [
+        _log_chance(feature[once & here], classes=classes) < log_chance
+        for feature, here in zip(values.T, seen, strict=True)
+    ]
     if any(leaks):
         such = f" (one of {sum(leaks)} such features)" if sum(leaks) > 1 else ""
         warn(
@@ -64,6 +72,13 @@ def warn_of_leaks(table: Table, known: Supervision, ranks: Integers) -> None:
             f" is a one-to-one function of the target{such}; leave out what was derived from the "
             "target.",
         )
+
+
+def _observed(table: Table, rows: Integers, columns: Integers) -> Booleans:
+    """Return whether each column (rows of the result) is observed in the given samples."""
+    if table.gaps is None:
+        return np.ones((len(columns), len(rows)), dtype=bool)
+    return np.asarray(~table.gaps[:, columns].toarray()[rows].T)
 
 
 def _follows(feature: Floats, y: NDArray[Any], *, classes: bool) -> bool:

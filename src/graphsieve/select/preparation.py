@@ -39,6 +39,7 @@ from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.columns import Table
 from graphsieve.table.containers import places_of, position_of, positions_of, refuse_other_index
 from graphsieve.table.copies import sets_of_copies
+from graphsieve.table.imputation import imputed
 from graphsieve.table.masses import read_weights
 from graphsieve.table.scaling import SCALES, Scale, chosen_scale
 
@@ -59,6 +60,7 @@ PARAMETERS = {
     "unlabeled": either(None, whole_number()),
     "method_params": either(None, mapping()),
     "compress": choice((None, *COMPRESSIONS)),
+    "missing": choice(("use", "refuse")),
 }
 
 
@@ -407,7 +409,7 @@ def compression(
             parameter("compress", how),
             f" out, got {how!r}.",
         )
-    small = compressed(table, known, how, tuple(size) if isinstance(size, list) else size)
+    small = compressed(imputed(table), known, how, tuple(size) if isinstance(size, list) else size)
     return small if small.n_prototypes else None
 
 

@@ -31,6 +31,7 @@ from graphsieve.report.portraits import class_name, portray
 from graphsieve.report.terminal import ROWS_SHOWN, ranking_text
 from graphsieve.scores.choosing import choose_method
 from graphsieve.scores.score_registry import METHODS
+from graphsieve.search.missingness import Missingness, missingness
 from graphsieve.search.search_registry import SEARCHES
 from graphsieve.select.graph_sieve import GraphSieve
 from graphsieve.select.preparation import PARAMETERS
@@ -71,6 +72,7 @@ def rank(
     n_prototypes: int | tuple[int, int] | None = None,
     categorical: Any = "auto",
     feature_groups: Any = None,
+    missing: str = "use",
     keep: Any = None,
     candidates: Any = None,
     cost: Any = None,
@@ -90,7 +92,7 @@ def rank(
         As in `GraphSieve`. ``"iterative"`` and ``"hybrid"`` run the searches of `IterativeSieve`
         and `HybridSieve`, with their parameters in `method_params`.
     n_features_to_select, redundancy, max_features, n_neighbors, bandwidth, scale, metric, neighbors, target_type, unlabeled, \
-method_params, compress, n_prototypes, categorical, feature_groups, keep, candidates, cost, n_jobs, progress
+method_params, compress, n_prototypes, categorical, feature_groups, missing, keep, candidates, cost, n_jobs, progress
         As in `GraphSieve`.
     random_state : None, int, SeedSequence, RandomState or Generator
         Determines which samples the plots of a report show, if the table has too many to show all.
@@ -125,6 +127,7 @@ method_params, compress, n_prototypes, categorical, feature_groups, keep, candid
         "n_prototypes": n_prototypes,
         "categorical": categorical,
         "feature_groups": feature_groups,
+        "missing": missing,
         "keep": keep,
         "candidates": candidates,
         "cost": cost,
@@ -159,6 +162,7 @@ method_params, compress, n_prototypes, categorical, feature_groups, keep, candid
         closest_correlation=getattr(sieve, "closest_correlation_", None),
         count_reason=None if count is None else count.reason,
         known=supervision_facts(known),
+        missing=missingness(table, known),
         parameters=_parameters(sieve),
         warnings=tuple(warned),
         _portraits=_Portraits(
@@ -370,6 +374,9 @@ class Ranking:
         Reason for the number of features, with ``n_features_to_select="auto"``.
     known : dict or None
         Description of the supervision, for reports.
+    missing : graphsieve.search.missingness.Missingness or None
+        Missing values by feature, and whether they are associated with the supervision. None if no
+        value is missing.
     portraits : dict or None
         Data of the plots in a report. They are computed from X on first use. Until then the ranking
         keeps a reference to X. For a stored table they are computed immediately.
@@ -396,6 +403,7 @@ class Ranking:
     closest_correlation: Floats | None = None
     count_reason: str | None = None
     known: dict[str, Any] | None = None
+    missing: Missingness | None = None
     parameters: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     members: tuple[tuple[str, ...], ...] | None = None
@@ -479,6 +487,7 @@ class Ranking:
                 **({} if self.kinds is None else {"kind": self.kinds[j]}),
                 **({} if self.members is None else {"columns": list(self.members[j])}),
                 **self._selection_facts(j),
+                **self._missing_facts(j),
             }
             for j in self.order
         ]
@@ -497,6 +506,15 @@ class Ranking:
             "redundancy": None if math.isnan(self.redundancy[j]) else float(self.redundancy[j]),
             "closest": self.names[of] if of >= 0 else None,
             "closest_correlation": float(self.closest_correlation[j]) if of >= 0 else None,
+        }
+
+    def _missing_facts(self, j: int) -> dict[str, Any]:
+        if self.missing is None:
+            return {}
+        p_value = float(self.missing.p_values[j])
+        return {
+            "missing": float(self.missing.shares[j]),
+            "missing_p_value": None if math.isnan(p_value) else p_value,
         }
 
     def to_frame(self) -> Any:
@@ -529,7 +547,17 @@ class Ranking:
             "bandwidth": self.bandwidth,
             "neighbor_recall": self.neighbor_recall,
             "count_reason": self.count_reason,
+            **({} if self.missing is None else {"missing": self._all_missing_facts()}),
             "features": self.to_records(),
+        }
+
+    def _all_missing_facts(self) -> dict[str, Any]:
+        assert self.missing is not None
+        informative = [j for j in self.order if self.missing.informative[j]]
+        return {
+            "n_values": self.missing.n_cells,
+            "n_features": self.missing.n_features,
+            "informative": [self.names[j] for j in informative],
         }
 
     def to_json(self) -> str:

@@ -16,7 +16,7 @@ from graphsieve._base.array_types import Booleans, Integers
 from graphsieve._base.compatibility import validate_data
 from graphsieve._base.errors import InputError
 from graphsieve._base.messages import parameter, phrase
-from graphsieve._base.parameters import boolean, either, jobs, quoted, remedy
+from graphsieve._base.parameters import boolean, either, jobs, quoted, remedy, setting
 from graphsieve._base.progress import showing
 from graphsieve._base.threads import at_most_jobs
 from graphsieve.select.later_steps import warn_of_marks_in_later_steps
@@ -24,23 +24,12 @@ from graphsieve.select.leaks import warn_of_leaks
 from graphsieve.supervision.value import Supervision, with_groups
 from graphsieve.table.any_table import may_be_stored
 from graphsieve.table.columns import Table
-from graphsieve.table.containers import column_names, columns_at
+from graphsieve.table.containers import column_names, columns_at, unmasked
 from graphsieve.table.sparse_checks import refuse_unsound
 from graphsieve.table.stored.dask_arrays import chosen_columns, is_distributed
 from graphsieve.table.stored.parquet import Parquet
 from graphsieve.table.stored.recognition import stored_in
 from graphsieve.table.stored.stored_table import read_columns
-
-
-def _refuse_masked(X: Any) -> None:
-    """Refuse masked values, because scikit-learn would read the values under the mask."""
-    if np.ma.is_masked(X):
-        row, *_ = (int(place) for place in np.argwhere(np.ma.getmaskarray(X))[0])
-        raise InputError(
-            parameter("X"),
-            f" contains masked values, the first in row {row}; fill them in or drop their "
-            "rows before transform.",
-        )
 
 
 class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -55,6 +44,11 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
     _names: Any = None  # names of the columns, for a table without names
     _inputs: tuple[Integers, ...] | None = None  # columns of X from which features were made
     ranking_: Integers
+
+    @property
+    def _allows_gaps(self) -> bool:
+        """Whether values of X may be missing."""
+        return bool(getattr(self, "missing", "refuse") == "use")
 
     @property
     def _uses_groups(self) -> bool:
@@ -122,7 +116,16 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             return chosen_columns(X, np.flatnonzero(self._support))
         stored = stored_in(X) if may_be_stored(X) else None
         if stored is None:
-            _refuse_masked(X)
+            if np.ma.is_masked(X) and not self._allows_gaps:
+                raise InputError(
+                    parameter("X"),
+                    " contains masked values, which ",
+                    setting("missing", "refuse"),
+                    " does not allow; fill them in, or use ",
+                    remedy("missing", "use"),
+                    ".",
+                )
+            X = unmasked(X)
             if sp.issparse(X):
                 refuse_unsound(X, "X")
             if column_names(X) is not None:
@@ -136,7 +139,16 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                     if self._gives_pandas and hasattr(found, "to_pandas")
                     else found
                 )
-            return super().transform(X)
+            taken = super().transform(X)
+            # scikit-learn does not check for infinite values if values may be missing.
+            values = taken.data if sp.issparse(taken) else np.asarray(taken)
+            if values.dtype.kind == "f" and np.isinf(values).any():
+                raise InputError(
+                    parameter("X"),
+                    " contains infinite values in the selected features; correct them, or mark "
+                    "them as missing by NaN.",
+                )
+            return taken
         self._check_features(stored.shape, stored.names)
         chosen = np.flatnonzero(self._support)
         if isinstance(stored, Parquet) and stored.not_numeric & set(chosen.tolist()):
@@ -176,6 +188,7 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.string = tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self._allows_gaps
         tags.target_tags.multi_output = True
         return tags
 

@@ -40,11 +40,12 @@ def as_table(
     categorical: Categorical = "auto",
     feature_groups: Any = None,
     names: Any = None,
+    missing: str = "refuse",
 ) -> Table:
     """Return X as a table, which is read in pieces if X is stored and too large for memory.
 
-    A pandas y is refused if its index differs. `categorical` is as in `MemoryTable`, and
-    `feature_groups` as in `grouped`. `names` replace the names of the columns of X. A `Table` is
+    A pandas y is refused if its index differs. `categorical` and `missing` are as in `MemoryTable`,
+    and `feature_groups` as in `grouped`. `names` replace the names of the columns of X. A `Table` is
     returned as it is, because its categories and groups are known.
     """
     if isinstance(X, Table):
@@ -65,7 +66,9 @@ def as_table(
         own = column_names(X) if stored is None else stored.names
         categorical = _by_own_names(categorical, checked_names(names, _length(names)), own)
     table = (
-        MemoryTable(X, categorical=categorical) if stored is None else table_of(stored, categorical)
+        MemoryTable(X, categorical=categorical, missing=missing)
+        if stored is None
+        else table_of(stored, categorical, missing)
     )
     if names is not None:
         table = table.named(checked_names(names, table.n_features))
@@ -161,8 +164,11 @@ def is_read_whole(stored: Stored) -> bool:
     return stored.at_hand and stored.n_bytes <= stored.memory
 
 
-def table_of(stored: Stored, categorical: Categorical = "auto") -> Table:
-    """Return the table for a stored table, in memory if `is_read_whole` allows it."""
+def table_of(stored: Stored, categorical: Categorical = "auto", missing: str = "refuse") -> Table:
+    """Return the table for a stored table, in memory if `is_read_whole` allows it.
+
+    Missing values are accepted only in memory.
+    """
     warn_of_twin_names(stored.names)
     names = stored.names
     stored, features = with_categories(stored, categorical)
@@ -173,8 +179,9 @@ def table_of(stored: Stored, categorical: Categorical = "auto") -> Table:
             else (stored.over_rows, stored.shape[0])
         )
         whole = next(iter(over([slice(0, length)], itself)))
-        check_finite_piece(whole, stored.names, 0)
-        table: Table = MemoryTable(whole)
+        if missing != "use":
+            check_finite_piece(whole, stored.names, 0)
+        table: Table = MemoryTable(whole, missing=missing)
         table.features, table.feature_names = features, names
         if whole.dtype.kind in "iu":  # MemoryTable has already warned about rounded integers.
             return table

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from itertools import count
 from numbers import Number
@@ -74,6 +74,15 @@ class Category:
         width = self.n_columns
         found = self.codes[:, None] if width == 1 else self.places[:, None] == np.arange(width)
         return np.asarray(found, dtype=np.float64)
+
+    def filled(self) -> Category:
+        """Return the category with its most frequent level, or the middle rank, where it is missing."""
+        missing = self.codes < 0
+        if not missing.any() or missing.all():
+            return replace(self, codes=np.maximum(self.codes, 0))
+        known = np.sort(self.codes[~missing])
+        usual = known[len(known) // 2] if self.ordered else np.bincount(known).argmax()
+        return replace(self, codes=np.where(missing, usual, self.codes))
 
     @property
     def shown_names(self) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Floats, Integers
+from graphsieve._base.errors import InputError
+from graphsieve._base.messages import parameter
 from graphsieve._kernels.column_sums import column_extremes, readable
 from graphsieve.table.blocks import (
     BLOCK_ELEMENTS,
@@ -39,6 +41,7 @@ from graphsieve.table.containers import (
     sums_are_finite,
 )
 from graphsieve.table.features import Features
+from graphsieve.table.gaps import Gaps, RowsWithGaps, filled, gaps_in, with_nan
 from graphsieve.table.mixed import MixedMatrix
 
 NO_EXPONENT = -(2**15)  # exponent of zero, below the exponent of any other number
@@ -46,6 +49,7 @@ DENSE_FROM = 0.3  # share of nonzero values above which a dense block is faster
 # Minimum number of columns that are read together without a copy. Most tables have fewer columns,
 # so that their rows are read completely.
 WIDE = 512
+MOST_DENSE = 2**27  # values of a sparse table with gaps that may become dense: 1 GiB
 
 
 class Geometry(Protocol):
@@ -91,7 +95,10 @@ class Table(ABC):
     n_entries : int
         Number of values, or of nonzero values for a sparse table.
     weights : array of shape (n_samples,) or None
-        Positive masses of the samples in means and graphs, or None if all are 1.
+        Masses of the samples in means and graphs, or None if all are 1.
+    gaps : sparse matrix of bool, or None
+        The missing cells, or None if all cells are observed. The values of missing cells are finite
+        and must not influence results.
     """
 
     n_samples: int
@@ -106,6 +113,7 @@ class Table(ABC):
     geometry: Geometry | None = None
     compressed: Any = None
     weights: Floats | None = None
+    gaps: Gaps | None = None
 
     @abstractmethod
     def _same(self) -> Self:
@@ -115,6 +123,14 @@ class Table(ABC):
         """Return the same table with masses of the samples."""
         table = self._same()
         table.weights = weights
+        return table
+
+    def complete(self) -> Self:
+        """Return the same table with medians in place of missing cells, as if they were observed."""
+        if self.gaps is None:
+            return self
+        table = self._same()
+        table.gaps = None
         return table
 
     @property
@@ -172,6 +188,11 @@ class Table(ABC):
     @abstractmethod
     def matrix(self) -> Any:
         """The values as an array or a CSC matrix. A stored table raises an error."""
+
+    @property
+    @abstractmethod
+    def with_nan(self) -> Any:
+        """The values of `matrix`, with NaN in missing cells."""
 
     @abstractmethod
     def need_memory(self) -> None:
@@ -278,9 +299,11 @@ class MemoryTable(Table):
     Parameters
     ----------
     X : array, sparse matrix or data frame of shape (n_samples, n_features)
-        Real, finite numbers. X is never modified.
+        Real numbers. They must be finite, but values may be missing. X is never modified.
     categorical : {"auto", None} or sequence
         The categories: columns that are not numeric, none, or some names or positions of columns.
+    missing : {"use", "refuse"}
+        Whether missing values are accepted.
     block_elements : int
         Maximum number of values in one block. Results do not depend on it.
     """
@@ -292,11 +315,14 @@ class MemoryTable(Table):
         X: Any,
         *,
         categorical: Categorical = "auto",
+        missing: str = "refuse",
         block_elements: int = BLOCK_ELEMENTS,
     ) -> None:
-        matrix, names, features = read_matrix(X, self._all_finite, categorical)
-        self._hold(matrix, names, block_elements)
-        self.features = features
+        found = read_matrix(X, self._all_finite, categorical, missing=missing)
+        if found.gaps is not None or found.features is not None:
+            self.__dict__.pop("_extremes", None)  # They are those of the values as given.
+        self._hold(found.matrix, found.names, block_elements)
+        self.features, self.gaps = found.features, found.gaps
 
     @classmethod
     def trusted(
@@ -312,6 +338,19 @@ class MemoryTable(Table):
         table._hold(matrix, names, block_elements)
         table.features = features
         return table
+
+    @classmethod
+    def of_values(cls, values: Any, features: Features | None = None) -> MemoryTable:
+        """Return a table of checked values, in which NaN marks missing cells."""
+        matrix, gaps = filled(sp.csc_array(values) if sp.issparse(values) else values)
+        table = cls.trusted(matrix, None, features=features)
+        table.gaps = gaps
+        return table
+
+    @property
+    def with_nan(self) -> Any:
+        """The values as an array or a CSC matrix, with NaN in missing cells."""
+        return with_nan(self._matrix, self.gaps)
 
     def _hold(self, matrix: Any, names: tuple[str, ...] | None, block_elements: int) -> None:
         self.feature_names, self._block_elements = names, block_elements
@@ -344,7 +383,7 @@ class MemoryTable(Table):
             block_elements=self._block_elements,
             features=self.features,
         )
-        table.weights = self.weights
+        table.weights, table.gaps = self.weights, self.gaps
         return table
 
     def within(self, geometry: Geometry) -> MemoryTable:
@@ -373,7 +412,7 @@ class MemoryTable(Table):
         else:
             matrix = self._matrix[rows]
         table = self._with_matrix(matrix)
-        table.weights = self._weights_of(rows)
+        table.weights, table.gaps = self._weights_of(rows), gaps_in(self.gaps, rows)
         return table
 
     def take_columns(self, columns: NDArray[Any]) -> MemoryTable:
@@ -386,7 +425,7 @@ class MemoryTable(Table):
         else:
             matrix = np.take(self._matrix, columns, axis=1)
         table = MemoryTable.trusted(matrix, names, block_elements=self._block_elements)
-        table.weights = self.weights
+        table.weights, table.gaps = self.weights, gaps_in(self.gaps, columns=columns)
         whole = self.only_block
         # Each column has its own scale and shift, so the computed ones are reused.
         if whole is not None:
@@ -475,6 +514,8 @@ class MemoryTable(Table):
         if self.geometry is not None:
             return self.geometry.rows
         exponent = unit_exponent(self._largest_exponent())
+        if self.gaps is not None:
+            return self._rows_with_gaps(exponent), exponent
         if not self.is_sparse:
             rows = np.require(self._matrix, np.float64, ["C_CONTIGUOUS", "ALIGNED"])
             return scale_by_power_of_two(rows, -exponent) if exponent else rows, exponent
@@ -482,6 +523,29 @@ class MemoryTable(Table):
         if exponent:
             sparse.data = scale_by_power_of_two(sparse.data, -exponent)
         return sparse, exponent
+
+    def _rows_with_gaps(self, exponent: int) -> RowsWithGaps:
+        assert self.gaps is not None
+        values = np.array(self.dense().matrix, dtype=np.float64, order="C")
+        values = scale_by_power_of_two(values, -exponent)
+        # The missing cells of a column hold the same value, and become 0.
+        entries = self.gaps.tocoo()
+        center = np.median(values, axis=0)
+        center[entries.col] = values[entries.row, entries.col]
+        values -= center
+        return RowsWithGaps(values, ~self.gaps.toarray(), self.features)
+
+    def dense(self) -> MemoryTable:
+        """Return the table with a dense matrix, for the few methods that need one for gaps."""
+        if not self.is_sparse:
+            return self
+        if self.most_held > MOST_DENSE:
+            raise InputError(
+                parameter("X"),
+                f" has missing values in a sparse matrix of {self.n_samples} × {self.n_columns}, "
+                "which is too large for this method; impute them first.",
+            )
+        return self._with_matrix(self._matrix.toarray())
 
     def _largest_exponent(self) -> int:
         """Return the exponent of the power of two just above the largest magnitude."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,6 +43,7 @@ from graphsieve.table.categories import (
     warn_of_identifiers,
 )
 from graphsieve.table.features import Features
+from graphsieve.table.gaps import Gaps, filled, gaps_in, gaps_of_columns
 from graphsieve.table.mixed import MANY_LEVELS, MixedMatrix
 from graphsieve.table.sparse_checks import refuse_unsound
 
@@ -56,15 +57,35 @@ _POLARS_LEVELS = ("String", "Binary", "Object", "Categorical", "Enum")
 _NOT_TABLES = (str, bytes, bytearray, dict, set, frozenset, Iterator)
 
 
+class ReadMatrix(NamedTuple):
+    """The values of a table in memory.
+
+    Attributes
+    ----------
+    matrix : array, CSC matrix or MixedMatrix
+        Finite real numbers. The CSC matrix is in canonical form.
+    names : tuple of str or None
+        The names of the columns of X, if it has any.
+    features : Features or None
+        None if each column is a feature, which is the case if there are no categories.
+    gaps : sparse matrix of bool, or None
+        The missing cells, which are filled in the matrix, or None if there are none.
+    """
+
+    matrix: Any
+    names: tuple[str, ...] | None
+    features: Features | None = None
+    gaps: Gaps | None = None
+
+
 def read_matrix(
     X: Any,
     all_finite: Callable[[NDArray[Any]], bool] | None = None,
     categorical: Categorical = "auto",
-) -> tuple[Any, tuple[str, ...] | None, Features | None]:
-    """Return the values of `X` as a finite real 2-D array or CSC matrix, its names and features.
-
-    The CSC matrix is in canonical form. The names are None if X has none. The features are None if
-    each column is a feature, which is the case if there are no categories.
+    *,
+    missing: str = "refuse",
+) -> ReadMatrix:
+    """Read the values of `X`. Missing values are refused unless `missing` is ``"use"``.
 
     `all_finite` is a fast check of an array, for callers that read all values for another reason.
     If it returns False, a slower check decides.
@@ -73,17 +94,22 @@ def read_matrix(
     names = column_names(X)
     categories = _categories(X, names, categorical)
     if categories:
-        return _read_mixed(X, names, categories)
+        return _read_mixed(X, names, categories, missing)
     matrix = _read_sparse(X) if sp.issparse(X) else _read_dense(X, names)
     warn_of_twin_names(names)
     _check_shape(matrix.shape)
-    _check_finite(matrix, names, all_finite or sums_are_finite)
+    given, gaps = matrix, None
+    if not _is_finite(matrix, all_finite or sums_are_finite):
+        if missing == "use":
+            matrix, gaps = filled(matrix)
+        refuse_not_finite(matrix, names)
     read_before = isinstance(X, np.ndarray | list | tuple) or names is not None
     if not read_before and categorical is not None and not isinstance(categorical, str):
         # A tensor, for example, is read as numbers first.
-        categories = _categories(np.asarray(matrix), names, categorical)
-        return _read_mixed(matrix, names, categories) if categories else (matrix, names, None)
-    return matrix, names, None
+        categories = _categories(np.asarray(given), names, categorical)
+        if categories:
+            return _read_mixed(given, names, categories, missing)
+    return ReadMatrix(matrix, names, gaps=gaps)
 
 
 def _categories(
@@ -194,23 +220,27 @@ def _objects(X: Any, *, asked: bool) -> NDArray[Any] | None:
 
 
 def _read_mixed(
-    X: Any, names: tuple[str, ...] | None, categories: dict[int, Category]
-) -> tuple[Any, tuple[str, ...] | None, Features]:
+    X: Any, names: tuple[str, ...] | None, categories: dict[int, Category], missing: str
+) -> ReadMatrix:
     """Return numeric columns and the columns of categories in one matrix, with their features."""
     _check_shape(np.shape(X))
     width = _width(X)
     numeric = [position for position in range(width) if position not in categories]
-    numbers = _numeric_columns(X, names, numeric, list(categories)) if numeric else None
+    numbers, of_numbers = None, None
+    if numeric:
+        numbers, of_numbers = _numeric_columns(X, names, numeric, list(categories), missing)
+    absent = _missing_by_feature(width, numeric, of_numbers)
     sizes, left_out = np.ones(width, dtype=np.int64), []
     for position, category in categories.items():
-        missing = category.codes < 0
-        label = column_label(names, position)
-        refuse_missing(int(missing.sum()), label, int(np.argmax(missing)))
+        absent[position] = category.codes < 0
+        if missing != "use":
+            label, gaps = column_label(names, position), absent[position]
+            refuse_missing(int(gaps.sum()), label, int(np.argmax(gaps)))
         if category.is_identifier:
             left_out.append(position)
         else:
             sizes[position] = category.n_columns
-    read = {place: one for place, one in categories.items() if place not in left_out}
+    read = {place: one.filled() for place, one in categories.items() if place not in left_out}
     warn_of_identifiers([column_label(names, position) for position in left_out])
     matrix = _mixed_matrix((len(X), sizes), numbers, numeric, read)
     _check_shape(matrix.shape)
@@ -220,7 +250,19 @@ def _read_mixed(
     levels = tuple(
         read[position].shown_names if position in read else () for position in range(width)
     )
-    return matrix, names, Features.of_sizes(sizes, is_category, levels=levels)
+    gaps = gaps_of_columns(
+        [column for column, n in zip(absent, sizes, strict=True) for _ in range(n)], len(X)
+    )
+    return ReadMatrix(matrix, names, Features.of_sizes(sizes, is_category, levels=levels), gaps)
+
+
+def _missing_by_feature(width: int, numeric: list[int], gaps: Gaps | None) -> list[Any]:
+    """Return the missing samples of each feature, or None where no value is missing."""
+    found: list[Any] = [None] * width
+    if gaps is not None:
+        for place, position in enumerate(numeric):
+            found[position] = gaps[:, [place]].toarray()[:, 0]
+    return found
 
 
 def _mixed_matrix(
@@ -258,14 +300,17 @@ def _mixed_matrix(
 
 
 def _numeric_columns(
-    X: Any, names: tuple[str, ...] | None, numeric: list[int], others: list[int]
-) -> Floats:
+    X: Any, names: tuple[str, ...] | None, numeric: list[int], others: list[int], missing: str
+) -> tuple[Floats, Gaps | None]:
+    """Return the numeric columns, and their gaps."""
     if names is not None:
-        return np.asarray(read_matrix(columns_at(X, numeric), categorical=None)[0])
+        found = read_matrix(columns_at(X, numeric), categorical=None, missing=missing)
+        return np.asarray(found.matrix), found.gaps
     # The others become zeros, so that messages have the positions of the columns of X.
     values = np.array(X, dtype=None if isinstance(X, np.ndarray) else object)
     values[:, others] = 0
-    return np.asarray(read_matrix(values, categorical=None)[0][:, numeric])
+    found = read_matrix(values, categorical=None, missing=missing)
+    return np.asarray(found.matrix[:, numeric]), gaps_in(found.gaps, columns=numeric)
 
 
 def _width(X: Any) -> int:
@@ -879,21 +924,23 @@ def check_finite_piece(
 
     `first_row` and `first_column` are the position of the piece in the table.
     """
-    _check_finite(piece, names, sums_are_finite, first=(first_row, first_column))
+    if not _is_finite(piece, sums_are_finite):
+        refuse_not_finite(piece, names, first=(first_row, first_column))
 
 
-def _check_finite(
-    matrix: Any,
-    names: tuple[str, ...] | None,
-    all_finite: Callable[[NDArray[Any]], bool],
-    *,
-    first: tuple[int, int] = (0, 0),
-) -> None:
+def _is_finite(matrix: Any, all_finite: Callable[[NDArray[Any]], bool]) -> bool:
+    """Whether a fast check shows that all values are finite."""
     values = matrix.data if sp.issparse(matrix) else matrix
     if values.dtype.kind != "f":
-        return
-    if sums_are_finite(values) if sp.issparse(matrix) else all_finite(values):
-        return
+        return True
+    return sums_are_finite(values) if sp.issparse(matrix) else all_finite(values)
+
+
+def refuse_not_finite(
+    matrix: Any, names: tuple[str, ...] | None, *, first: tuple[int, int] = (0, 0)
+) -> None:
+    """Raise an error if a value is not finite. `first` is the position of a piece of a table."""
+    values = matrix.data if sp.issparse(matrix) else matrix
     if sp.issparse(matrix):
         entries = matrix.tocoo()
         bad = ~np.isfinite(entries.data)

@@ -59,13 +59,19 @@ def sets_of_copies(table: Table) -> Integers | None:
 
 
 def _identical(table: Table) -> Integers | None:
-    """Return the same number for identical samples, in order of appearance, or None."""
+    """Return the same number for identical samples, in order of appearance, or None.
+
+    Identical samples have the same gaps.
+    """
+    hashes = np.zeros(table.n_samples, dtype=np.uint64)
+    if table.gaps is not None:
+        entries = table.gaps.tocoo()
+        np.add.at(hashes, entries.row, _mixed(_keys(entries.col)))
     if table.is_sparse:
-        hashes = np.zeros(table.n_samples, dtype=np.uint64)
         for _, part in table.evaluations(_block_hashes):
             hashes += part
         return _numbered(hashes)
-    hashes, rows = np.zeros(table.n_samples, dtype=np.uint64), np.arange(table.n_samples)
+    rows = np.arange(table.n_samples)
     for columns in _column_groups(table.n_columns):
         step = max(1, MOST_VALUES // len(columns))
         for start in range(0, len(rows), step):
@@ -132,6 +138,22 @@ def _mixed(numbers: Hashes) -> Hashes:
     numbers *= np.uint64(0x94D049BB133111EB)
     numbers ^= numbers >> np.uint64(31)
     return numbers
+
+
+def content_hashes(values: Floats, observed: Booleans) -> tuple[Hashes, Hashes]:
+    """Return a number for each row and for each column that depends only on its observed values.
+
+    Neither depends on the order of the rows or columns.
+    """
+    bits = (np.where(observed, values, 0.0) + 0.0).view(np.uint64)
+    of_columns = np.where(observed, _mixed(bits.copy()), 0).sum(axis=0, dtype=np.uint64)
+    in_columns = _mixed(bits + of_columns)
+    return np.where(observed, in_columns, 0).sum(axis=1, dtype=np.uint64), of_columns
+
+
+def drawn_places(rows: Hashes, column: Hashes, number: int) -> Integers:
+    """Return a pseudorandom number below `number` for each row, given hashes of its contents."""
+    return np.asarray(_mixed(rows + column) % np.uint64(number)).astype(np.int64)
 
 
 def _coincidence_is_unlikely(table: Table, different: Integers) -> bool:

@@ -7,6 +7,7 @@ zeros.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
@@ -20,6 +21,7 @@ from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, weighted_sum
 from graphsieve.table.blocks import Block
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.features import Features
+from graphsieve.table.gaps import patterns
 from graphsieve.table.sums import dense_weighting, moments
 
 Scale = Literal["standard", "minmax", "robust", "rank"] | None
@@ -71,13 +73,23 @@ def divisors(table: Table, scale: Scale) -> tuple[NDArray[np.intc], Floats]:
     """Return the divisor of every column as an exponent of a power of two and a factor."""
     wide = scale != "robust"
     if table.features is None:
-        evaluate = partial(_divisors, scale=scale, masses=table.weights)
-        exponents, sizes = table.evaluated(evaluate, wide=wide)
+        exponents, sizes = _where_observed(table, partial(_divisors, scale=scale), wide=wide)
     else:
-        evaluate = partial(_divisors_and_deviations, scale=scale, masses=table.weights)
-        found = table.evaluated(evaluate, wide=wide)
+        found = _where_observed(table, partial(_divisors_and_deviations, scale=scale), wide=wide)
         exponents, sizes = _divisors_of_features(table.features, scale, found)
     return exponents.astype(np.intc), sizes
+
+
+def _where_observed(table: Table, form: Callable[..., Floats], *, wide: bool = False) -> Floats:
+    """Evaluate a form of blocks and masses. Columns with gaps are evaluated where observed."""
+    found = np.asarray(table.evaluated(partial(form, masses=table.weights), wide=wide))
+    if table.gaps is None:
+        return found
+    for columns, observed in patterns(table.gaps):
+        if observed.any() and not observed.all():
+            part = table.take_columns(columns).take(np.flatnonzero(observed))
+            found[..., columns] = part.evaluated(partial(form, masses=part.weights), wide=wide)
+    return found
 
 
 def _divisors_of_features(features: Features, scale: Scale, found: Floats) -> tuple[Floats, Floats]:
@@ -141,7 +153,7 @@ def of_unit_variance(table: Table) -> Table:
     >>> of_unit_variance(MemoryTable([[1, 7], [-1, -7], [1, 7], [-1, -7]])).matrix[0]
     array([0.2, 1.4])
     """
-    deviations = table.evaluated(_logarithms_of_sizes, wide=True)[1]
+    deviations = _where_observed(table, _logarithms_of_sizes, wide=True)[1]
     varying = ~np.isnan(deviations)
     if not varying.any():
         return table
@@ -260,12 +272,12 @@ def _binary_logarithms_of_sizes(table: Table) -> tuple[Floats, Floats]:
 
     Logarithms are used because the values themselves may overflow.
     """
-    ranges, deviations = table.evaluated(_logarithms_of_sizes, wide=True)
+    ranges, deviations = _where_observed(table, _logarithms_of_sizes, wide=True)
     varying = ~np.isnan(deviations)
     return ranges[varying], deviations[varying]
 
 
-def _logarithms_of_sizes(block: Block) -> Floats:
+def _logarithms_of_sizes(block: Block, *, masses: Floats | None) -> Floats:
     deviation, found = _standard_deviation(block), np.full((2, block.width), np.nan)
     varying = ~block.constant & (deviation > 0)
     found[0, varying] = np.log2(block.range[varying]) + block.exponent[varying]
@@ -349,6 +361,8 @@ def _ranked(table: Table) -> Table:
     If a column has no zero, the rank of zero is the rank between its neighbours.
     """
     table.need_memory()
+    if table.gaps is not None and isinstance(table, MemoryTable):
+        table = table.dense()
     matrix = _sparse_ranks(table.matrix) if table.is_sparse else np.empty(table.matrix.shape)
     if not table.is_sparse:
         width = max(1, TEMPORARY_ELEMENTS // table.n_samples)
@@ -358,8 +372,10 @@ def _ranked(table: Table) -> Table:
             matrix[:, start : start + width] = (
                 rankdata(values, axis=0) - of_zero
             ) / table.n_samples
+    if table.gaps is not None:
+        _rank_observed(table, matrix)
     ranked = MemoryTable.trusted(matrix, table.feature_names, features=table.features)
-    ranked.weights = table.weights
+    ranked.weights, ranked.gaps = table.weights, table.gaps
     if table.features is None:
         return ranked
     several = table.features.sizes[table.features.owner] > 1
@@ -367,9 +383,21 @@ def _ranked(table: Table) -> Table:
     if not table.is_sparse:
         matrix[:, category] = table.matrix[:, category]
     unchanged = np.stack([np.zeros(table.n_columns), np.ones(table.n_columns)])
-    found = np.concatenate([unchanged, table.evaluated(partial(_deviations, masses=table.weights))])
+    found = np.concatenate([unchanged, _where_observed(table, _deviations)])
     exponents, sizes = _divisors_of_features(table.features, "rank", found)
     return ranked.divided(exponents.astype(np.intc), sizes)
+
+
+def _rank_observed(table: Table, ranks: Floats) -> None:
+    """Write the ranks of columns with gaps among their observed values. A gap gets the median."""
+    assert table.gaps is not None
+    for columns, observed in patterns(table.gaps):
+        if observed.any() and not observed.all():
+            values = table.matrix[np.ix_(observed, columns)]
+            of_zero = (values < 0).sum(axis=0) + ((values == 0).sum(axis=0) + 1) / 2
+            own = (rankdata(values, axis=0) - of_zero) / len(values)
+            ranks[np.ix_(observed, columns)] = own
+            ranks[np.ix_(~observed, columns)] = np.median(own, axis=0)
 
 
 def _sparse_ranks(matrix: Any) -> Any:

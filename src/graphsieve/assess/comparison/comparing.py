@@ -141,7 +141,12 @@ def compare(
     ('auto', 'fisher', 'random', 'all')
     """
     table = table_in_memory(
-        X, y, categorical=categorical, feature_groups=feature_groups, names=feature_names
+        X,
+        y,
+        categorical=categorical,
+        feature_groups=feature_groups,
+        names=feature_names,
+        missing="use",
     )
     n_samples, n_features = table.n_samples, table.n_features
     names = names_of(None, table.feature_names, n_features)

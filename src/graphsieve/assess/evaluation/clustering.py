@@ -20,6 +20,7 @@ from graphsieve._base.warning_filters import warnings_ignored
 from graphsieve.assess.evaluation.learners import scaled_alike
 from graphsieve.assess.evaluation.prefixes import chosen_columns
 from graphsieve.table.features import Features
+from graphsieve.table.gaps import filled_alike
 
 
 def clustering_accuracy(y: ArrayLike, clusters: ArrayLike) -> float:
@@ -71,7 +72,7 @@ def clustered(
     `codes` are −1 for unlabelled samples. `of` are the columns of all features, or None if every
     column is a feature.
     """
-    points = chosen_columns(X, features if of is None else of.columns_of(features))
+    (points,) = filled_alike(chosen_columns(X, features if of is None else of.columns_of(features)))
     if standardize and of is not None:
         (points,) = scaled_alike(of.take(features), points)
     elif standardize:

@@ -359,7 +359,7 @@ def _by_columns(part: tuple[Any, NDArray[Any]]) -> tuple[Any, NDArray[Any]]:
 def _groups_of(X: Any, supervision: Supervision | None) -> tuple[bool, Integers | None]:
     """Return whether groups are given, and these groups, those of copies, or None."""
     given = Supervision.nothing(X.shape[0]) if supervision is None else supervision
-    table = MemoryTable.trusted(sp.csc_array(X) if sp.issparse(X) else X, None)
+    table = MemoryTable.of_values(X)
     check_length(given, table)
     return given.groups is not None, with_copies(table, given).groups
 
@@ -379,7 +379,7 @@ def read_table(X: Any, y: Any, **reading: Any) -> tuple[Any, Features | None]:
     The second value gives the columns of each feature, or is None if every column is a feature.
     """
     table = read_moderate(X, y, **reading)
-    matrix = table.matrix
+    matrix = table.with_nan
     if sp.issparse(matrix):
         return sp.csr_array(matrix), table.features
     return matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64), table.features

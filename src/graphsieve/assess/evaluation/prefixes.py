@@ -24,6 +24,7 @@ from graphsieve.table.any_table import may_be_stored, table_in_memory
 from graphsieve.table.columns import Table
 from graphsieve.table.containers import may_have_levels, refuse_other_index, stacked
 from graphsieve.table.features import Features
+from graphsieve.table.gaps import filled_alike
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.stored.recognition import stored_in
 
@@ -131,7 +132,10 @@ def prefix_score(
     `of` are the columns of all features, or None if every column is a feature.
     """
     columns = features if of is None else of.columns_of(features)
-    X_train, X_test = chosen_columns(train[0], columns), chosen_columns(test[0], columns)
+    # Learners need complete columns. The medians are those of the training rows.
+    X_train, X_test = filled_alike(
+        chosen_columns(train[0], columns), chosen_columns(test[0], columns)
+    )
     taken = None if of is None else of.take(features)
     predicted = predictions(learner, X_train, train[1], X_test, classes=classes, features=taken)
     if classes:
@@ -156,7 +160,7 @@ def read_moderate(X: Any, y: Any = None, **reading: Any) -> Table:
     Raises `InputError` for numbers with squares that overflow or underflow, because learners
     compute squares.
     """
-    table = table_in_memory(X, y, **reading)
+    table = table_in_memory(X, y, missing="use", **reading)
     matrix = table.matrix
     size = np.abs(matrix).max(axis=0)
     largest = np.asarray(size.toarray().ravel() if sp.issparse(size) else size, dtype=np.float64)
@@ -263,14 +267,15 @@ def _read_both(
         if train.features is not None and train.features.categorical.any():
             _refuse_stored(X_train)
         test = _read_test(X_test, y_test, train.n_columns, reading)
-        return train.matrix, test, train.features
+        return train.with_nan, test, train.features
     for X, y in ((X_train, y_train), (X_test, y_test)):
         refuse_other_index(X, y)
         if not isinstance(X, np.ndarray) and may_be_stored(X) and stored_in(X) is not None:
             _refuse_stored(X)
     both = read_moderate(stacked(X_train, X_test), **reading)
     n_train = np.shape(X_train)[0]
-    return both.matrix[:n_train], both.matrix[n_train:], both.features
+    values = both.with_nan
+    return values[:n_train], values[n_train:], both.features
 
 
 def _refuse_stored(X: Any) -> NoReturn:
@@ -283,9 +288,9 @@ def _refuse_stored(X: Any) -> NoReturn:
 def _read_test(X: Any, y: Any, n_columns: int, reading: dict[str, Any]) -> Any:
     """Read the test rows. A single row is allowed, which table readers refuse."""
     if getattr(X, "shape", None) == (1, n_columns) or (isinstance(X, list) and len(X) == 1):
-        test = read_moderate(_safe_indexing(X, [0, 0]), **reading).matrix[:1]
+        test = read_moderate(_safe_indexing(X, [0, 0]), **reading).with_nan[:1]
     else:
-        test = read_moderate(X, y, **reading).matrix
+        test = read_moderate(X, y, **reading).with_nan
     if test.shape[1] != n_columns:
         raise InputError(
             f"X_test has {test.shape[1]} columns, but X_train has {n_columns}; they must be the "

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
@@ -30,6 +29,7 @@ from graphsieve.select.sieves import SIEVES
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable
 from graphsieve.table.features import Features
+from graphsieve.table.gaps import filled_alike
 
 BASELINES = ("random", "all")
 
@@ -189,7 +189,7 @@ def _order(
     elif hasattr(selector, "fit"):
         model = seeded(clone(selector), [*random_state, 2])
     else:
-        order = selector(X, y if supervision is None else supervision)
+        order = selector(filled_alike(X)[0], y if supervision is None else supervision)
         what = f"the order of selector {name!r}"
         columns = checked_order(order, X.shape[1], largest, what)
         return checked_order(in_order(columns, features), n_features, largest, what)
@@ -208,14 +208,15 @@ def fitted(
 ) -> tuple[Any, int, Features | None]:
     """Fit a model, and return it with the number of its inputs and their features.
 
-    Sieves of this library see features. Estimators of other libraries see columns.
+    Sieves of this library see features. Estimators of other libraries see columns, with medians in
+    place of missing values.
     """
     if not isinstance(model, Sieve):
-        return fitted_elsewhere(model, X, y, supervision), X.shape[1], features
+        complete = filled_alike(X)[0]
+        return fitted_elsewhere(model, complete, y, supervision), X.shape[1], features
     if features is None:
         return fitted_sieve(model, X, y, supervision, groups), X.shape[1], None
-    matrix = sp.csc_array(X) if sp.issparse(X) else X
-    table = MemoryTable.trusted(matrix, None, features=features)
+    table = MemoryTable.of_values(X, features)
     return fitted_sieve(model, table, y, supervision, groups), len(features), None
 
 

@@ -136,7 +136,9 @@ def stability(
     >>> [name for name, stable in zip(found.names, found.stable(0.9)) if stable]
     ['petal length (cm)', 'petal width (cm)']
     """
-    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
+    table = table_in_memory(
+        X, y, categorical=categorical, feature_groups=feature_groups, missing="use"
+    )
     names = table.feature_names or tuple(f"x{j}" for j in range(table.n_features))
     called, one = _one_selector(selector)
     reading = {
@@ -160,7 +162,7 @@ def stability(
         )
     n_rows = n_drawn if known.n_independent == len(known) else round(fraction * len(known))
     progress = either(None, boolean())("progress", progress)
-    matrix = sp.csr_array(table.matrix) if table.is_sparse else table.matrix
+    matrix = sp.csr_array(table.with_nan) if table.is_sparse else table.with_nan
     seed = seed_number(random_state)
     task = Task(
         matrix,
@@ -197,7 +199,7 @@ def stability(
         rank_high=ranks[2],
         selected=full.chosen,
         agreement=agreement(chosen),
-        groups=groups_of(table, names, chosen, order[ever[order]]),
+        groups=groups_of(table.complete(), names, chosen, order[ever[order]]),
         chosen=chosen,
         selector=called,
         n_samples=table.n_samples,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,10 +30,12 @@ from graphsieve.assess.significance.chances import (
 from graphsieve.assess.significance.forms import Form, centering, energy_form, spread_form
 from graphsieve.assess.significance.shares import Share
 from graphsieve.graphs.builders import neighbor_graph, target_graph
-from graphsieve.graphs.graph import FactorGraph, Graph, complete_graph
+from graphsieve.graphs.graph import EdgeGraph, FactorGraph, Graph, among, complete_graph
+from graphsieve.graphs.neighbors.strategy import SearchedAnew
 from graphsieve.graphs.neighbors.tracking import Tracker
 from graphsieve.graphs.ratio import laplacian_ratio
 from graphsieve.scores.labels import labeled_part
+from graphsieve.scores.method import Method
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.scores.targets import known_targets, numeric_target, rows_of, target_basis
@@ -41,6 +43,7 @@ from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import feature_columns
 from graphsieve.table.columns import Table
+from graphsieve.table.gaps import gaps_of_features, patterns
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import group_weightings
 
@@ -70,7 +73,39 @@ def p_values_of(
     chance = Chance(n_permutations, seed_number(random_state), progress)
     if method.name == "laplacian":
         return _without_each_feature(table, given, chance)
-    scores = method.core(table, known, **given).values
+    if table.gaps is not None:
+        return _where_observed(table, known, method.name, given, chance)
+    return _tested(table, known, method, given, chance)
+
+
+def _where_observed(
+    table: Table, known: Supervision, name: str, given: Mapping[str, Any], chance: Chance
+) -> tuple[Floats, Floats]:
+    """Test each feature on the samples where it is observed.
+
+    Features that cannot be tested there, for example because all labels are equal, get NaN.
+    """
+    _share_of(name, table.complete(), known, given)  # raises errors of the supervision itself
+    scores, values = np.full((2, table.n_features), np.nan)
+    for features, observed in patterns(gaps_of_features(table.gaps, table.features)):
+        rows = np.flatnonzero(observed)
+        if len(rows) < 2:
+            continue
+        part = table.take_features(features).take(rows)
+        try:
+            scores[features], values[features] = _tested(
+                part, known[rows], METHODS[name], given, chance
+            )
+        except InputError:
+            if observed.all():
+                raise
+    return scores, values
+
+
+def _tested(
+    table: Table, known: Supervision, method: Method, given: Mapping[str, Any], chance: Chance
+) -> tuple[Floats, Floats]:
+    scores = method.score(table, known, **given).values
     rows, share, arrangement = _share_of(method.name, table, known, given)
     return scores, over_columns(
         rows_of(table, rows),
@@ -182,7 +217,8 @@ def _without_each_feature(
             f"{p} times; pass at most {int(np.sqrt(LARGEST_SEARCH / p))} rows, drawn at random, or "
             "fewer columns."
         )
-    tracker, everything = Tracker(table), np.arange(p)
+    tracker: Tracker | SearchedAnew = Tracker(table) if table.gaps is None else SearchedAnew(table)
+    everything = np.arange(p)
     scores, values, warnings = np.full(p, np.nan), np.full(p, np.nan), RoundWarnings("feature")
     with Progress("testing features", chance.progress) as shown:
         for feature in range(p):
@@ -193,13 +229,17 @@ def _without_each_feature(
                     graph = neighbor_graph(
                         table.within(tracker), given["n_neighbors"], given["bandwidth"]
                     ).graph
+                if part.gaps is not None:  # The test uses the observed samples only.
+                    missing = gaps_of_features(part.gaps, part.features).toarray()[:, 0]
+                    graph = among(cast(EdgeGraph, graph), ~missing)
+                    part = part.take(np.flatnonzero(~missing))
                 scores[feature] = laplacian_ratio(part, graph)[0]
             if not np.isnan(scores[feature]):
                 share = laplacian_share(graph)
                 values[feature] = (
                     share_p_values(share, next(narrow_parts(part, 1))[1], chance)[0]
                     if part.n_columns == 1
-                    else several_p_value(share, feature_columns(table, feature), chance)
+                    else several_p_value(share, feature_columns(part, 0), chance)
                 )
             shown.tell(f"{feature + 1} of {p}")
     warnings.give()

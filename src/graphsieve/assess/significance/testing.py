@@ -18,6 +18,7 @@ from graphsieve.assess.significance.tested_methods import COVERED, p_values_of
 from graphsieve.scores.method import Method, check_length, extra_options, warn_of_unscorable
 from graphsieve.scores.score_registry import METHODS
 from graphsieve.select.preparation import with_copies
+from graphsieve.supervision.groups import Units
 from graphsieve.supervision.value import Supervision, TargetType, with_groups
 from graphsieve.table.any_table import table_in_memory
 from graphsieve.table.columns import MemoryTable, Table
@@ -167,7 +168,9 @@ def feature_p_values(
         },
         PARAMETERS,
     )
-    table = table_in_memory(X, y, categorical=categorical, feature_groups=feature_groups)
+    table = table_in_memory(
+        X, y, categorical=categorical, feature_groups=feature_groups, missing="use"
+    )
     supervision = with_groups(supervision, groups, X)
     known = with_copies(table, _what_is_known(table, y, supervision, target_type, unlabeled))
     table, known = _each_once(table, known)
@@ -219,6 +222,8 @@ def _each_once(table: Table, known: Supervision) -> tuple[Table, Supervision]:
             " has a single group, but a test needs independent samples; leave it out, or pass more "
             "groups.",
         )
+    if table.gaps is not None:
+        return _observed_means(table, units), known.of_units(units)
     matrix = (
         sp.csc_array(units.sparse_means(table.matrix))
         if table.is_sparse
@@ -226,6 +231,16 @@ def _each_once(table: Table, known: Supervision) -> tuple[Table, Supervision]:
     )
     replaced = MemoryTable.trusted(matrix, table.feature_names, features=table.features)
     return replaced, known.of_units(units)
+
+
+def _observed_means(table: Table, units: Units) -> Table:
+    """Return the means of the observed values of each unit, and gaps where it has none."""
+    values = np.asarray(table.with_nan.toarray() if table.is_sparse else table.with_nan)
+    observed = ~np.isnan(values)
+    share = units.means(observed.astype(np.float64))
+    with np.errstate(invalid="ignore"):
+        means = units.means(np.where(observed, values, 0.0)) / share
+    return MemoryTable.of_values(means, table.features).named(table.feature_names)
 
 
 def _what_is_known(

@@ -15,6 +15,7 @@ from graphsieve._base.threads import in_threads
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, column_extremes
 from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_columns
 from graphsieve.graphs.neighbors.proposals import threads_for
+from graphsieve.table.gaps import RowsWithGaps
 
 LONGEST = 512  # neighbours; for more, it is faster to partition all distances
 NO_PLACE = np.iinfo(np.int32).max  # sorts after all valid places
@@ -91,6 +92,8 @@ def nearest_in_groups(rows: Any, begin: Integers, n_neighbors: int, grid: float)
 
 
 def _search(rows: Any, n_neighbors: int, grid: float) -> _CompiledSearch | _NumpySearch:
+    if isinstance(rows, RowsWithGaps):
+        return _GapSearch(rows, grid)
     is_compiled = hasattr(_kernels.compiled, "nearest_absolute")  # older builds lack this kernel
     if not is_compiled or sp.issparse(rows) or n_neighbors > LONGEST:
         return _NumpySearch(rows, grid)
@@ -131,9 +134,13 @@ class _NumpySearch:
     def __init__(self, rows: Any, grid: float) -> None:
         self.rows, self.grid = rows, grid
 
+    def distances(self, queries: slice, others: slice) -> Floats:
+        """Return the distances between two groups of rows."""
+        return absolute_distances(self.rows[queries], self.rows[others])
+
     def fill(self, queries: slice, others: slice, near: Places) -> None:
         """Write the places of the nearest `others` of each query to `near`."""
-        distances = absolute_distances(self.rows[queries], self.rows[others])
+        distances = self.distances(queries, others)
         distances /= self.grid
         np.rint(distances, out=distances)
         is_query = np.arange(queries.start, queries.stop)[:, None] == np.arange(
@@ -147,3 +154,22 @@ class _NumpySearch:
             near[is_filler] = NO_PLACE
             near.sort(axis=1)
             near[near == NO_PLACE] = -1
+
+
+class _GapSearch(_NumpySearch):
+    """Search over the columns that two rows share, as in `neighbors.with_gaps`."""
+
+    sums_per_job = 2**20
+    max_queries = 256
+
+    def distances(self, queries: slice, others: slice) -> Floats:
+        values, observed = self.rows.values, self.rows.observed
+        total = np.zeros((len(values[queries]), len(values[others])))
+        shared = np.zeros(total.shape)
+        for column in range(values.shape[1]):
+            both = np.outer(observed[queries, column], observed[others, column])
+            differences = np.abs(values[queries, column][:, None] - values[others, column])
+            total += np.where(both, differences, 0.0)
+            shared += self.rows.weights[column] * both
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(shared > 0, total * (self.rows.weights.sum() / shared), np.inf)

@@ -1,12 +1,13 @@
-"""Nearest neighbours and distances, for rows in memory and for stored rows."""
+"""Nearest neighbours and distances, for rows in memory, stored rows, and rows with gaps."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from graphsieve._base.array_types import Floats, Integers
-from graphsieve.graphs.neighbors import approximate, exact, out_of_core
+from graphsieve.graphs.neighbors import approximate, exact, out_of_core, with_gaps
 from graphsieve.table.columns import Table
+from graphsieve.table.gaps import RowsWithGaps
 from graphsieve.table.stored.stored_rows import StoredRows
 
 
@@ -20,6 +21,8 @@ def nearest_neighbors(
     """Return the result of `exact.nearest_neighbors`."""
     if isinstance(rows, StoredRows):
         return out_of_core.nearest_neighbors(rows, n_neighbors, queries, candidates)
+    if isinstance(rows, RowsWithGaps):
+        return with_gaps.nearest_neighbors(rows, n_neighbors, queries, candidates)
     return exact.nearest_neighbors(rows, n_neighbors, queries=queries, candidates=candidates)
 
 
@@ -27,6 +30,8 @@ def squared_distances(rows: Any, first: Integers, second: Integers) -> Floats:
     """Return the result of `exact.squared_distances`."""
     if isinstance(rows, StoredRows):
         return out_of_core.squared_distances(rows, first, second)
+    if isinstance(rows, RowsWithGaps):
+        return with_gaps.squared_distances(rows, first, second)
     return exact.squared_distances(rows, first, second)
 
 

@@ -89,6 +89,13 @@ def searched(table: Table, neighbors: Any) -> Table:
     >>> searched(table, KNeighborsTransformer(n_neighbors=2)).geometry.nearest(1, None, None)[0].ravel().tolist()
     [1, 0, 1, 2]
     """
+    if table.gaps is not None:
+        if isinstance(neighbors, str) and neighbors in ("auto", "exact"):
+            return table
+        raise InputError(
+            parameter("neighbors", neighbors),
+            " needs complete rows, but X has missing values; leave it at 'auto', or impute them.",
+        )
     if isinstance(neighbors, str):
         if neighbors == "exact" or (neighbors == "auto" and not takes_long(table)):
             return table
@@ -127,6 +134,12 @@ class _Remembered:
     def __init__(self, table: Table, n_neighbors: int) -> None:
         self._table, self._n_neighbors = table, n_neighbors
         self._kept: Found | None = None
+        self.results: dict[Any, Any] = {}
+
+    @property
+    def whole(self) -> Table:
+        """The table of all features, with this geometry."""
+        return self._table.within(self)
 
     @property
     def rows(self) -> tuple[Any, int]:
@@ -147,6 +160,49 @@ class _Remembered:
         if self._kept is None or self._kept[0].shape[1] < n_neighbors:
             self._kept = nearest_in(self._table, max(n_neighbors, self._n_neighbors), None, None)
         return self._kept[0][:, :n_neighbors], self._kept[1][:, :n_neighbors]
+
+
+def once(table: Table, key: Any, compute: Callable[[Table], Any]) -> Any:
+    """Compute something from the distances of a table, once for all of its parts.
+
+    The parts share the geometry of `remembering`. `compute` gets the whole table.
+    """
+    if not isinstance(table.geometry, _Remembered):
+        return compute(table)
+    kept = table.geometry
+    if key not in kept.results:
+        kept.results[key] = compute(kept.whole)
+    return kept.results[key]
+
+
+class SearchedAnew:
+    """A `Geometry` of some features of a table with gaps, which are searched anew for every set.
+
+    It replaces a `Tracker`, which updates the neighbours of complete tables.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = self._current = table
+
+    def follow(self, features: Integers) -> None:
+        """Use the distances in the given features from now on."""
+        self._current = remembering(self._table.take_features(features), 1)
+
+    @property
+    def rows(self) -> tuple[Any, int]:
+        """The rows of the current features, in the form of `Table.rows`."""
+        return self._current.rows
+
+    @property
+    def n_compared(self) -> int:
+        """The number of the current features."""
+        return self._current.n_compared
+
+    def nearest(
+        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
+    ) -> Found:
+        """Return the result of `nearest_neighbors` on `rows`."""
+        return nearest_in(self._current, n_neighbors, queries, candidates)
 
 
 def takes_long(table: Table) -> bool:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
+from graphsieve._base.parameters import quoted
 from graphsieve.table.containers import LARGEST_EXACT_INTEGER
 from graphsieve.table.files.kinds import Found, Problem, refuse_problems
 from graphsieve.table.files.notation import TYPED, Notation, number, truth
@@ -31,6 +32,7 @@ from graphsieve.table.files.table_file import (
     TableFile,
     boolean_note,
     is_missing,
+    listed,
     marks_note,
     object_array,
     row_label,
@@ -42,6 +44,7 @@ MOST_APART = 8  # columns for which the text is needed in addition to the number
 # Number of distinct texts that are shared. A column with more of them holds names, which rarely
 # repeat.
 MOST_HELD = 10_000
+MOST_ON_A_SCALE = 20  # different cells of a column of numbers and bounds that is a category
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9]+")
 
@@ -77,6 +80,7 @@ class CellColumns:
         self.names = names
         self._levels: dict[str, tuple[Any, ...]] = {}
         self._marked: dict[str, set[str]] = {}  # columns with marks of missing values
+        self._scales: dict[str, str] = {}  # columns of few numbers and bounds, with such a bound
         self._notation = notation
         # Words are compared in the same notation as the numbers.
         marks = {notation.plain(mark): mark for mark in notation.marks}
@@ -181,7 +185,11 @@ class CellColumns:
             left_out={self.names[at]: self._left_out[at] for at in sorted(self._left_out)},
             levels=self._levels,
             positions=positions,
-            notes=(*marks_note(self._marked, self.names), *boolean_note(booleans)),
+            notes=(
+                *marks_note(self._marked, self.names),
+                *boolean_note(booleans),
+                *self._scale_note(),
+            ),
         )
 
     def _matrix(self, made: dict[int, Floats]) -> tuple[list[int], Floats]:
@@ -222,8 +230,24 @@ class CellColumns:
             if column in self._declared_numbers and not one.is_truth and is_mixed:
                 refuse_words(name, one, label)
             if problem is not None and column not in self._declared:
-                problems[name] = problem
+                if one.has_only_bounds and self._n_distinct(column) <= MOST_ON_A_SCALE:
+                    self._scales[name] = one.first["bound"][0]
+                else:
+                    problems[name] = problem
         refuse_problems(table, problems, label, self._notation)
+
+    def _scale_note(self) -> list[str]:
+        if not self._scales:
+            return []
+        what = "is a category" if len(self._scales) == 1 else "are categories"
+        cell = quoted(next(iter(self._scales.values())))
+        return [f"{listed(list(self._scales))} {what} of few values, such as {cell}"]
+
+    def _n_distinct(self, column: int) -> int:
+        """Return the number of different cells of a column with text."""
+        text = self._texts[column]
+        before, _ = self._written_before(column, text.first_row)
+        return len({*before, *filter(None, text.levels)})
 
     def _from_text(self, found: dict[int, Found]) -> dict[int, Floats]:
         """Return the values of categories and booleans, and record why others are left out."""

@@ -28,15 +28,16 @@ _NUMBER_LIKE = {
     "decimal": re.compile(rf"[+-]?(\d*|\d{{1,3}}([.{_BLANKS}]\d{{3}})+),\d+([eE][+-]?\d+)?"),
 }
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}.*)?")
-_TEXT = ("word", "date", *_NUMBER_LIKE)
+_BOUND = re.compile(r"[<>≤≥]=?\s*[+-]?\d[\d.,]*|\d[\d.,]*\s*\+")  # such as >3, <= 5 or 10+
+_TEXT = ("word", "bound", "date", *_NUMBER_LIKE)
 _SPELLED_NUMBERS = ("inf", "infinity", "nan")
 
 
 def kind_of(text: str, notation: Notation) -> str:
     """Return the kind of a text that is not missing.
 
-    It is "number", "truth" (true or false), "mark" (of a missing value), "date", "word", or what a
-    text that looks like a number has besides digits.
+    It is "number", "truth" (true or false), "mark" (of a missing value), "date", "bound" (such as >3),
+    "word", or what a text that looks like a number has besides digits.
     """
     if text[:1].isalpha() and truth(text) is None and text.lower() not in _SPELLED_NUMBERS:
         return "word"  # This shortcut saves most of the time for names.
@@ -46,8 +47,9 @@ def kind_of(text: str, notation: Notation) -> str:
         return "truth"
     if text in notation.marks:
         return "mark"
-    if _DATE.fullmatch(text):
-        return "date"
+    for kind, form in (("date", _DATE), ("bound", _BOUND)):
+        if form.fullmatch(text):
+            return kind
     plain = notation.swapped(text)
     return next((kind for kind, like in _NUMBER_LIKE.items() if like.fullmatch(plain)), "word")
 
@@ -91,14 +93,19 @@ class Found:
         """
         numbers = self.counts["number"]
         n_like = sum(self.counts[kind] for kind in _NUMBER_LIKE)
-        words = self.counts["word"] + self.counts["date"]
+        words = self.counts["word"] + self.counts["bound"] + self.counts["date"]
         words += self.counts["mark"] if words else 0
         if n_like and words <= numbers + n_like:
             # 1,500 has a decimal comma or a thousands separator if another text surely has one.
             kind = next(kind for kind in reversed(_NUMBER_LIKE) if self.counts[kind])
             return Problem(kind, *self.first[kind])
-        first = self._first("word", "date", "truth")
+        first = self._first("word", "bound", "date", "truth")
         return Problem("mixed", *first) if numbers and first and words <= numbers else None
+
+    @property
+    def has_only_bounds(self) -> bool:
+        """Whether all texts are bounds, such as >3 among the numbers 1, 2 and 3."""
+        return bool(self.counts["bound"]) and not self.counts.keys() - {"number", "bound", "mark"}
 
     def why_no_category(self, row_label: Callable[[int], str]) -> str | None:
         """Return why a column of text in a typed file is left out, or None for a category."""

@@ -26,9 +26,9 @@ IDENTIFIER = "an identifier or free text"
 AS_REQUESTED = "as requested"
 COUNTER = "numbers the rows"
 FEWEST_COUNTED = 10  # rows; in a shorter table a measurement may be 1, 2, 3 by chance
-HOW = ("refuse", "drop-columns", "drop-rows", "fill")
+HOW = ("use", "refuse", "drop-columns", "drop-rows", "fill")
 
-How = Literal["refuse", "drop-columns", "drop-rows", "fill"]
+How = Literal["use", "refuse", "drop-columns", "drop-rows", "fill"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +128,10 @@ def without_missing(table: TableFile, how: How) -> TableFile:
     ----------
     table : TableFile
         The table. Its `matrix` may contain missing values. Infinite values always raise an error.
-    how : {"refuse", "drop-columns", "drop-rows", "fill"}
-        Whether to raise an error that lists the missing values, to leave out columns or rows with
-        missing values, or to replace these values by the median of the column. In a category they
-        are replaced by the most frequent level.
+    how : {"use", "refuse", "drop-columns", "drop-rows", "fill"}
+        Whether to keep missing values for a method that can use them, to raise an error that lists
+        them, to leave out columns or rows with missing values, or to replace these values by the
+        median of the column. In a category they are replaced by the most frequent level.
 
     Returns
     -------
@@ -150,8 +150,14 @@ def without_missing(table: TableFile, how: How) -> TableFile:
             table,
             np.isnan,
             "missing",
-            "use --drop-missing-columns, --drop-missing-rows or --fill-missing",
+            "use --missing use, drop-columns, drop-rows or fill",
         )
+    if how == "use":
+        note = (
+            f"{counted(int(counts.sum()), 'missing value')} in {counted(int((counts > 0).sum()), 'column')}: "
+            "each column is scored on the rows where it has a value"
+        )
+        return replace(table, notes=(*table.notes, note))
     if how == "drop-rows":
         return _without_rows(table, counts)
     if how == "drop-columns":
@@ -412,7 +418,7 @@ def _without_rows(table: TableFile, counts: Integers) -> TableFile:
     if bad.all():
         raise InputError(
             f"{table.name} has a missing value in every row ({_with_counts(table.names, counts)}), "
-            "so none would be left; use --drop-missing-columns or --fill-missing."
+            "so none would be left; use --missing use, drop-columns or fill."
         )
     note = (
         f"{counted(int(bad.sum()), 'row')} with missing values left out (missing in "

@@ -106,6 +106,11 @@ class StoredTable(Table):
         """Raise an error, because only parts of the table can be in memory."""
         return self.need_memory()
 
+    @property
+    def with_nan(self) -> Any:
+        """Raise an error, because only parts of the table can be in memory."""
+        return self.need_memory()
+
     def need_memory(self) -> None:
         refuse_pieces(self.stored)
 
