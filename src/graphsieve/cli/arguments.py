@@ -369,7 +369,7 @@ def _add_table(command: Parser) -> None:
         choices=MISSING,
         default="use",
         help="what to do about missing values: use (each column is scored on the rows where it has "
-        "a value), refuse, drop-rows, drop-columns, or fill (by the median of the column, or the "
+        "a value), refuse, drop-rows, drop-columns, or fill (with the median of the column, or the "
         "most frequent level of a category) (default: use)",
     )
     reading.add_argument(

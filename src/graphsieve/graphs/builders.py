@@ -186,7 +186,7 @@ def partly_known_target_graph(
         if (runs.size > 1).any():
             blocks = runs
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    shared = np.isfinite(joined[2])  # Samples without a shared feature are no neighbours.
+    shared = np.isfinite(joined[2])  # Samples without a shared feature are not neighbours.
     one, other, lengths = (column[shared] for column in joined)
     first, second, lengths = _distinct(one, other, lengths, n)
     weights, used = heat_weights(
@@ -485,7 +485,7 @@ def union(
 ) -> tuple[Integers, Integers, Floats]:
     """Return the distinct undirected edges of neighbour lists.
 
-    Samples at an infinite distance, which share no observed column, are no neighbours.
+    Samples at an infinite distance, which share no observed column, are not neighbours.
     """
     if not np.isfinite(squared).all():
         query, place = np.nonzero(np.isfinite(squared))

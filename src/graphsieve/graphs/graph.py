@@ -495,7 +495,7 @@ class LiftedGraph(Graph):
         present = np.bincount(self.member, masses, minlength=self.graph.n_samples) > 0
         graph, member = self.graph, self.member
         if not present.all():
-            # Rows without mass are left out. Their samples have no mass either, so any row will do.
+            # Rows without mass are left out. Their samples have no mass either.
             graph = among(graph, present)
             member = np.where(present[member], (np.cumsum(present) - 1)[member], 0)
         return LiftedGraph(graph, member, own=self.own, masses=masses)

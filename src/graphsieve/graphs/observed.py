@@ -1,7 +1,7 @@
 """Scores of features with missing values, each on the samples where it is observed.
 
 The missing samples of a feature have no mass, so they contribute to no mean, degree or edge of a
-graph. The graph itself is that of all samples. Features with the same gaps are scored together.
+graph. The graph itself is built from all samples. Features with the same gaps are scored together.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from graphsieve.table.gaps import gaps_of_features, patterns
 def on_observed(table: Table, evaluate: Callable[[Table], Floats]) -> Floats:
     """Return one value per feature, computed on the samples where the feature is observed.
 
-    `evaluate` returns the values of a table without gaps, in which missing samples have mass 0. A
+    `evaluate` computes the values for a table without gaps, in which missing samples have mass 0. A
     feature that is observed in fewer than two samples gets NaN.
     """
     if table.gaps is None:

@@ -574,7 +574,7 @@ def _correlations(
     seen: Sequence[Booleans],
     measure: Callable[[Sequence[Floats]], Floats],
 ) -> list[list[float]]:
-    """Return a measure of the correlation of features, each pair on the rows that have both."""
+    """Return a measure of the correlation of features, each pair on the rows in which both are observed."""
     found = measure(features)
     if not all(here.all() for here in seen):
         for i, one in enumerate(features):

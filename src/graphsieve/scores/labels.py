@@ -275,7 +275,7 @@ def _column_weights(table: Table) -> Floats:
 def _near_by_class(
     table: Table, codes: Integers, n_classes: int, n_neighbors: int
 ) -> tuple[Integers, Integers, list[NDArray[np.int32]]]:
-    """Return the samples sorted by class, the begin of each class, and its nearest samples.
+    """Return the samples sorted by class, the start of each class, and its nearest samples.
 
     The nearest samples of a class are positions in the sorted order.
     """

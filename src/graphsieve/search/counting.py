@@ -479,7 +479,7 @@ def _relevant(table: Table, known: Supervision, outcome: _Outcome) -> RelevantCo
 def _where_observed(table: Table, known: Supervision) -> Floats:
     """Return the p-value of each feature on the samples where it is observed.
 
-    A feature with too few of them for a test gets the p-value 1.
+    A feature with too few observed samples for a test gets the p-value 1.
     """
     p_values = np.ones(table.n_features)
     for features, observed in patterns(gaps_of_features(table.gaps, table.features)):

@@ -1,7 +1,7 @@
 """Missing values of a table: how many there are, and whether they are informative.
 
-A questionnaire is left incomplete more often by some people than by others. If missing values are
-associated with the supervision, the fact that a value is missing is information itself.
+Some people leave a questionnaire incomplete more often than others. If missing values are
+associated with the supervision, the fact that a value is missing is itself information.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.features import Features
 from graphsieve.table.gaps import Gaps, gaps_of_features
 
-FEWEST = 5  # missing, and observed, samples of a feature that is tested
+FEWEST = 5  # missing samples, and observed ones, that a test of a feature needs
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Missingness:
 
     @property
     def informative(self) -> Booleans:
-        """The features with missing values that are associated with the supervision."""
+        """The features in which missing values are associated with the supervision."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.p_values <= FALSE_DISCOVERIES)
 

@@ -45,7 +45,7 @@ def relevance(table: Table, known: Supervision) -> Floats:
       values become 0.
 
     The relevance of a constant column is 0. Without supervision, the relevance of all columns is 1.
-    A feature with missing values is compared on the samples where it is observed.
+    A feature with missing values is compared where it is observed.
     """
     return np.nan_to_num(on_observed(table, partial(_relevance, known=known)), nan=0.0)
 

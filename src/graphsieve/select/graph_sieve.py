@@ -124,7 +124,7 @@ class GraphSieve(FittingSieve):
     missing : {"use", "refuse"}
         What to do about missing values (NaN, None, NA, masked cells). ``"use"`` scores each feature
         on the samples where it is observed. Distances between samples use the features that both
-        have. Only the search for a set of features imputes them, internally. ``"refuse"`` raises an
+        have. Searches, label propagation and prototypes impute missing values internally. ``"refuse"`` raises an
         error.
     keep : sequence or None
         Names (positions for an array) of features that are selected first, in this order. The gains

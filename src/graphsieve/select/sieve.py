@@ -146,7 +146,7 @@ class Sieve(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError(
                     parameter("X"),
                     " contains infinite values in the selected features; correct them, or mark "
-                    "them as missing by NaN.",
+                    "them as missing with NaN.",
                 )
             return taken
         self._check_features(stored.shape, stored.names)

@@ -76,7 +76,7 @@ class Category:
         return np.asarray(found, dtype=np.float64)
 
     def filled(self) -> Category:
-        """Return the category with its most frequent level, or the middle rank, where it is missing."""
+        """Return the category with its most frequent level, or middle rank, in place of missing ones."""
         missing = self.codes < 0
         if not missing.any() or missing.all():
             return replace(self, codes=np.maximum(self.codes, 0))

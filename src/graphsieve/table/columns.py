@@ -320,7 +320,7 @@ class MemoryTable(Table):
     ) -> None:
         found = read_matrix(X, self._all_finite, categorical, missing=missing)
         if found.gaps is not None or found.features is not None:
-            self.__dict__.pop("_extremes", None)  # They are those of the values as given.
+            self.__dict__.pop("_extremes", None)  # The extremes are those of the values as given.
         self._hold(found.matrix, found.names, block_elements)
         self.features, self.gaps = found.features, found.gaps
 
@@ -528,7 +528,7 @@ class MemoryTable(Table):
         assert self.gaps is not None
         values = np.array(self.dense().matrix, dtype=np.float64, order="C")
         values = scale_by_power_of_two(values, -exponent)
-        # The missing cells of a column hold the same value, and become 0.
+        # All missing cells of a column hold the same value. They become 0.
         entries = self.gaps.tocoo()
         center = np.median(values, axis=0)
         center[entries.col] = values[entries.row, entries.col]

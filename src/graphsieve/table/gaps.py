@@ -104,7 +104,7 @@ def _filled_sparse(matrix: Any) -> tuple[Any, Gaps | None]:
 
 
 def _median(values: NDArray[Any]) -> float:
-    """Return the median, halved before it is added, because the sum of two values may overflow."""
+    """Return the median. The middle values are halved first, because their sum may overflow."""
     if not len(values):
         return 0.0
     middle = [(len(values) - 1) // 2, len(values) // 2]
@@ -113,7 +113,7 @@ def _median(values: NDArray[Any]) -> float:
 
 
 def gaps_of_columns(missing: list[Booleans | None], n_samples: int) -> Gaps | None:
-    """Return the gaps of a table, given the missing samples of each column, or None for none."""
+    """Return the gaps of a table, given the missing samples of each column (None if it has none)."""
     rows = [
         np.empty(0, dtype=np.int64) if column is None else np.flatnonzero(column)
         for column in missing
@@ -137,7 +137,7 @@ def gaps_in(gaps: Gaps | None, rows: Any = None, columns: Any = None) -> Gaps | 
 
 
 def gaps_of_features(gaps: Gaps, features: Features | None) -> Gaps:
-    """Return the gaps of features. A feature is missing if one of its columns is."""
+    """Return the gaps of features. A feature is missing in a sample if one of its columns is."""
     if features is None:
         return gaps
     entries = gaps.tocoo()
@@ -148,7 +148,7 @@ def gaps_of_features(gaps: Gaps, features: Features | None) -> Gaps:
 
 
 def patterns(gaps: Gaps) -> Iterator[tuple[Integers, Booleans]]:
-    """Iterate over the columns with the same gaps, and the samples where they are observed."""
+    """Iterate over groups of columns with the same gaps, and the samples where they are observed."""
     gaps = gaps.sorted_indices()
     alike: dict[bytes, list[int]] = defaultdict(list)
     for column in range(gaps.shape[1]):
@@ -166,13 +166,12 @@ class RowsWithGaps:
     Parameters
     ----------
     values : array of shape (n_samples, n_columns)
-        The values relative to the median of each column, so that an offset costs no digits. Missing
-        cells are 0.
+        The values relative to the median of each column, so that an offset does not reduce
+        precision. Missing cells are 0.
     observed : array of bool of the same shape
         The cells that are not missing.
     features : Features or None
-        The columns of each feature. Every feature has the same weight in the number of shared
-        features.
+        The columns of each feature. Every feature counts equally in the number of shared features.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Fills for missing cells, for computations that need complete columns.
+"""Imputation of missing cells, for computations that need complete columns.
 
 The observed cells are approximated by a table of low rank, with singular values reduced by a
 threshold (soft-impute: Mazumder, Hastie and Tibshirani 2010, algorithm 1). Missing cells take their
@@ -27,18 +27,18 @@ PATIENCE = 2  # thresholds without improvement, after which the remaining ones a
 MOST_COMPONENTS = 32
 NEW_COMPONENTS = 5  # additional components at each threshold
 LEAST_IMPROVEMENT = 0.01  # share of the squared error of the held-out cells
-STANDARD_ERRORS = 2.0  # by which the approximation must be better than the means
+STANDARD_ERRORS = 2.0  # margin by which the approximation must be better than the means
 FEWEST_HELD_OUT = 20
 ENOUGH_HELD_OUT = 2_000
-LEAST_SHARE, LARGEST_SHARE = 0.05, 0.2  # of the observed cells that are held out
+LEAST_SHARE, LARGEST_SHARE = 0.05, 0.2  # limits of the share of observed cells to hold out
 MOST_ROUNDS = 8  # updates of the fills at each threshold
-LEAST_CHANGE = 1e-2  # of the fills in a round, relative to the size of all cells
-PART_ELEMENTS = 2**17  # values of a part that stays in the cache
+LEAST_CHANGE = 1e-2  # change of the fills below which updates stop, relative to all cells
+PART_ELEMENTS = 2**17  # values of a part that fits into the cache
 SEED = 20110
 
 
 def imputed(table: Table) -> Table:
-    """Return the table with fills in its missing cells, as if they were observed.
+    """Return the table with imputed values in its missing cells, which then count as observed.
 
     Columns are standardised for the fit. A table without gaps is returned as it is.
     """
@@ -59,8 +59,8 @@ def imputed(table: Table) -> Table:
 def drawn(table: Table) -> Table:
     """Return the table with a value of another sample, drawn at random, in each missing cell.
 
-    Such fills are independent between features. They hide associations but create none, which a
-    test needs. Medians would create some if features are missing in the same samples. The draws
+    Such fills are independent between features. They hide associations but create none, as a
+    test requires. Medians would create some if features are missing in the same samples. The draws
     depend only on the contents of the table, not on the order of its rows or columns.
     """
     if table.gaps is None:
@@ -74,7 +74,9 @@ def drawn(table: Table) -> Table:
         absent = np.zeros(len(values), dtype=bool)
         absent[missing.indices[missing.indptr[feature] : missing.indptr[feature + 1]]] = True
         donors = np.flatnonzero(~absent)
-        own = np.array([feature]) if table.features is None else table.features.columns(int(feature))
+        own = (
+            np.array([feature]) if table.features is None else table.features.columns(int(feature))
+        )
         if len(donors):
             donors = donors[np.argsort(rows[donors], kind="stable")]
             places = drawn_places(rows[absent], columns[own].sum(dtype=np.uint64), len(donors))
@@ -123,7 +125,7 @@ def imputed_values(values: Floats, observed: Booleans) -> Floats:
     high = np.max(values, axis=0, where=observed, initial=-np.inf)
     low, high = np.where(low <= high, (low, high), 0.0)
     varying = observed & (low < high)
-    # Divided by a common power of two, values have sums of squares that do not overflow.
+    # Values are divided by a common power of two, so that sums of squares do not overflow.
     largest = np.maximum(-low, high).max(where=low < high, initial=0.0)
     exponent = int(np.frexp(largest)[1])
     filled = np.zeros(values.shape)
@@ -152,7 +154,7 @@ class _Approximation:
 
 
 def _fitted(filled: Floats, observed: Booleans) -> _Approximation:
-    """Return an approximation of the observed cells. The other cells are zero, and are modified."""
+    """Return an approximation of the observed cells. The other cells must be zero. `filled` is modified."""
     # Places by size, not by position, make the result independent of the order of the table.
     sizes = np.abs(filled)
     row_places, column_places = (_places(sizes.sum(axis=axis)) for axis in (1, 0))
@@ -221,7 +223,7 @@ def _components(filled: Floats, directions: Floats) -> tuple[Floats, Floats, Flo
     """Return the means, and the main left vectors, singular values and directions around them.
 
     One step of subspace iteration improves the given directions. The mean is subtracted from the
-    products, because a centered copy of the table would take time and memory.
+    products, because a centred copy of the table would take time and memory.
     """
     means = filled.mean(axis=0)
     left = np.linalg.qr(filled @ directions - means @ directions)[0]
@@ -248,7 +250,7 @@ def _drawn(random: np.random.Generator, n: int, rows: Integers, columns: Integer
 
 
 def _places(keys: Floats) -> Integers:
-    """Return the place of every key in ascending order."""
+    """Return the position of each key in ascending order."""
     return np.argsort(np.argsort(keys, kind="stable"))
 
 

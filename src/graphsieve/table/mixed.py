@@ -1,6 +1,6 @@
 """A large matrix of numbers and categories, which stores a code in place of indicator columns.
 
-A category of ten levels has ten columns. As an array they would need ten numbers per sample, and
+A category of ten levels has ten columns. As an array, they would need ten numbers per sample, and
 most of the time would be spent on reading and writing zeros.
 """
 
@@ -17,7 +17,7 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve._kernels.column_sums import column_extremes
 from graphsieve.table.blocks import divided_columns
 
-# Number of levels from which codes are faster. Fewer columns are faster as a dense array.
+# Smallest number of levels for which codes are faster. Fewer are faster as dense columns.
 MANY_LEVELS = 6
 
 
@@ -38,7 +38,7 @@ class MixedMatrix:
     codes_at : array of int
         The positions of the columns of all categories in the matrix.
     heights : array
-        The value of each of these columns for the samples of its level. All other values are 0.
+        The value of each indicator column for the samples at its level. All other values are 0.
     """
 
     dense: Floats
@@ -66,7 +66,7 @@ class MixedMatrix:
         """Return some rows of some columns as a dense array."""
         n_rows = len(np.arange(self.shape[0])[rows])
         categories, places = (one[columns] for one in self._places)
-        # The levels of columns that are not wanted go to an additional column.
+        # Levels without a requested column are written to an additional column.
         found, spare = np.zeros((n_rows, len(places) + 1)), len(places)
         for at in np.flatnonzero(categories < 0):
             found[:, at] = self.dense[rows, places[at]]

@@ -389,7 +389,7 @@ def _ranked(table: Table) -> Table:
 
 
 def _rank_observed(table: Table, ranks: Floats) -> None:
-    """Write the ranks of columns with gaps among their observed values. A gap gets the median."""
+    """Write the ranks of columns with gaps among their observed values. A gap gets the median rank."""
     assert table.gaps is not None
     for columns, observed in patterns(table.gaps):
         if observed.any() and not observed.all():

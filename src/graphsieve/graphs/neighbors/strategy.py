@@ -94,7 +94,7 @@ def searched(table: Table, neighbors: Any) -> Table:
             return table
         raise InputError(
             parameter("neighbors", neighbors),
-            " needs complete rows, but X has missing values; leave it at 'auto', or impute them.",
+            " needs complete rows, but X has missing values; use 'auto' or 'exact', or impute them.",
         )
     if isinstance(neighbors, str):
         if neighbors == "exact" or (neighbors == "auto" and not takes_long(table)):
@@ -176,7 +176,7 @@ def once(table: Table, key: Any, compute: Callable[[Table], Any]) -> Any:
 
 
 class SearchedAnew:
-    """A `Geometry` of some features of a table with gaps, which are searched anew for every set.
+    """A `Geometry` of some features of a table with gaps, with a new search for every set.
 
     It replaces a `Tracker`, which updates the neighbours of complete tables.
     """
@@ -195,7 +195,7 @@ class SearchedAnew:
 
     @property
     def n_compared(self) -> int:
-        """The number of the current features."""
+        """The number of current features."""
         return self._current.n_compared
 
     def nearest(

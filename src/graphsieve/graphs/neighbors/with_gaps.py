@@ -1,8 +1,8 @@
-"""Nearest neighbours and distances of samples with missing values.
+"""Nearest neighbours of, and distances between, samples with missing values.
 
-The squared distance of two samples is the sum of the squared differences over the features in which
-both are observed, multiplied by the number of all features and divided by the number of these
-features. Two samples without a common feature are infinitely far apart.
+The squared distance between two samples is a sum of squared differences over the features in which
+both are observed. The sum is multiplied by the number of all features and divided by the number of
+shared features. Two samples without a common feature are infinitely far apart.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve.table.gaps import RowsWithGaps
 
 TEMPORARY_ELEMENTS = 2**22  # values of a temporary array
-# Bound of the relative error of a squared distance from products, in units of the precision.
+# Bound on the relative error of a squared distance from products, in units of the precision.
 ROUNDING = 64
 
 
@@ -24,7 +24,7 @@ def nearest_neighbors(
 ) -> tuple[Integers, Floats]:
     """Find the nearest candidates of each query, as `exact.nearest_neighbors` does.
 
-    Products of single precision propose candidates, and the distances of these are exact.
+    Products in single precision propose candidates. Their distances are then computed exactly.
     """
     everything = np.arange(rows.shape[0])
     queries = everything if queries is None else queries
@@ -51,7 +51,7 @@ def _nearest(
     estimated, error = others.squared_distances(rows, queries)
     itself = queries[:, None] == candidates
     estimated[itself] = np.inf
-    # Every candidate that may be as close as the k-th nearest is compared.
+    # Every candidate that may be as close as the k-th nearest is compared exactly.
     bound = np.partition(estimated + error, n_neighbors - 1, axis=1)[:, n_neighbors - 1]
     query, place = np.nonzero((estimated - error <= bound[:, None]) & ~itself)
     exact = squared_distances(rows, queries[query], candidates[place])
@@ -75,7 +75,7 @@ class _Products:
         return np.ldexp(values, -self._exponent).astype(np.float32)
 
     def squared_distances(self, rows: RowsWithGaps, queries: Integers) -> tuple[Floats, Floats]:
-        """Return the estimated squared distances of all candidates, and bounds of their errors."""
+        """Return the estimated squared distances of all candidates, and bounds on their errors."""
         values = self._single(rows.values[queries])
         observed = rows.observed[queries].astype(np.float32)
         sums = values**2 @ self._observed.T + observed @ self._squares.T
