@@ -275,3 +275,12 @@ def test_samples_without_a_shared_feature_have_no_edge():
     assert_allclose(one.values, other.values, rtol=1e-9)
     pairs = Supervision.from_pairs(N, [(3, 5), (0, 1)], [(2, 4)])
     assert np.isfinite(scored("constrained_laplacian", holed, pairs)).all()
+
+
+def test_infinite_values_among_missing_ones_are_named_without_a_warning():
+    for X in ([[-np.inf, np.inf], [np.inf, np.nan], [np.nan, np.nan]], np.full((3, 2), np.inf)):
+        for given_X in (np.array(X), sp.csr_array(np.array(X))):
+            with pytest.raises(
+                InputError, match="inf or -inf in column 0, column 1, first at row 0"
+            ):
+                scores.variance_score(given_X)

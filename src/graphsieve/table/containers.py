@@ -101,8 +101,10 @@ def read_matrix(
     given, gaps = matrix, None
     if not _is_finite(matrix, all_finite or sums_are_finite):
         if missing == "use":
+            _refuse_infinite(matrix, names)
             matrix, gaps = filled(matrix)
-        refuse_not_finite(matrix, names)
+        else:
+            refuse_not_finite(matrix, names)
     read_before = isinstance(X, np.ndarray | list | tuple) or names is not None
     if not read_before and categorical is not None and not isinstance(categorical, str):
         # A tensor, for example, is read as numbers first.
@@ -934,6 +936,15 @@ def _is_finite(matrix: Any, all_finite: Callable[[NDArray[Any]], bool]) -> bool:
     if values.dtype.kind != "f":
         return True
     return sums_are_finite(values) if sp.issparse(matrix) else all_finite(values)
+
+
+def _refuse_infinite(matrix: Any, names: tuple[str, ...] | None) -> None:
+    """Raise an error if a value is infinite. NaN is allowed."""
+    if np.isinf(matrix.data if sp.issparse(matrix) else matrix).any():
+        known = matrix.copy()
+        values = known.data if sp.issparse(known) else known
+        values[np.isnan(values)] = 0.0
+        refuse_not_finite(known, names)
 
 
 def refuse_not_finite(
