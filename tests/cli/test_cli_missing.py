@@ -55,11 +55,12 @@ def test_a_table_with_gaps_is_ranked_as_it_is(run, table):
 def test_informative_missing_values_are_named(run, table):
     text = run("rank", table, "--target", "y").out
     assert (
-        "missing values are associated with the supervision in d (false discovery rate 5 %)" in text
+        "in d, missing values are associated with the supervision (false discovery rate 5 %)"
+        in text
     )
     run("rank", table, "--target", "y", "--report", "r.html")
     page = Path("r.html").read_text(encoding="utf-8")
-    assert "Missing values are associated with the supervision in d" in page
+    assert "In d, missing values are associated with the supervision" in page
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.feather", "t.npz", "t.xlsx"])

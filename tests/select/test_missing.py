@@ -221,7 +221,7 @@ def test_rankings_report_missing_values():
     text = str(found)
     assert f"{n_cells} missing values in 4 features: each feature is scored where it has a" in text
     assert (
-        "missing values are associated with the supervision in x1 (false discovery rate 5 %)"
+        "in x1, missing values are associated with the supervision (false discovery rate 5 %)"
         in text
     )
     facts = json.loads(found.to_json())
@@ -230,7 +230,7 @@ def test_rankings_report_missing_values():
     assert by_name["x0"]["missing"] == 0
     assert by_name["x0"]["missing_p_value"] is None
     assert by_name["x1"]["missing_p_value"] < 0.05
-    assert "Missing values are associated" in found.to_html()
+    assert "In x1, missing values are associated" in found.to_html()
     assert "missing" not in json.loads(rank(X, CLASSES).to_json())
 
 

@@ -152,8 +152,8 @@ def missing_text(ranking: Mapping[str, Any], feature: str = "feature") -> list[s
     if names:
         more = f" and {len(names) - NAMES_SHOWN} more" if len(names) > NAMES_SHOWN else ""
         found.append(
-            f"missing values are associated with the supervision in {', '.join(names[:NAMES_SHOWN])}"
-            f"{more} (false discovery rate 5 %)"
+            f"in {', '.join(names[:NAMES_SHOWN])}{more}, missing values are associated with the "
+            "supervision (false discovery rate 5 %)"
         )
     return found
 

@@ -588,7 +588,7 @@ class Explaining:
             return
         n_columns = self.space.n_columns
         selected = self.space.of_columns(np.isin(np.arange(self.space.n_features), self.selected))
-        others = np.flatnonzero(~selected)  # Nothing is left of the selected columns.
+        others = np.flatnonzero(~selected)  # The residuals of the selected columns are zero.
         coefficients = self.coefficients[:, others]
         products = np.zeros((len(others), len(others)))
         self.of_targets = np.zeros((len(self.targets), n_columns))
@@ -769,7 +769,7 @@ class Explaining:
 
 
 def _enlarged(rows: Floats, n_rows: int) -> Floats:
-    """Return the rows in a larger array. The memory of the others is not touched yet."""
+    """Return a larger array that starts with these rows. The others are not initialised."""
     found = np.empty((n_rows, rows.shape[1]))
     found[: len(rows)] = rows
     return found

@@ -51,7 +51,7 @@ def predicted(
 ) -> Prediction | None:
     """Predict all samples by ridge regression on the labelled samples.
 
-    `space` are the columns of the table, if they are already available.
+    `space` holds the columns of the table, if they are already available.
 
     The result is None if the supervision is not sufficient: it must contain labels, targets or
     probabilities for at least 3 samples, they must not all be equal, and some column must vary.
@@ -215,7 +215,7 @@ class _VectorsInSpace:
 
 
 class _InSpace:
-    """The labelled samples of a table with more rows than columns, which are in memory."""
+    """The labelled samples of a table in memory with more rows than columns."""
 
     def __init__(self, space: ColumnSpace, sample: _Sample) -> None:
         self.space, units = space, sample.units

@@ -175,34 +175,19 @@ def once(table: Table, key: Any, compute: Callable[[Table], Any]) -> Any:
     return kept.results[key]
 
 
-class SearchedAnew:
+class SearchedAnew(_Remembered):
     """A `Geometry` of some features of a table with gaps, with a new search for every set.
 
     It replaces a `Tracker`, which updates the neighbours of complete tables.
     """
 
     def __init__(self, table: Table) -> None:
-        self._table = self._current = table
+        super().__init__(table, 1)
+        self._all = table
 
     def follow(self, features: Integers) -> None:
         """Use the distances in the given features from now on."""
-        self._current = remembering(self._table.take_features(features), 1)
-
-    @property
-    def rows(self) -> tuple[Any, int]:
-        """The rows of the current features, in the form of `Table.rows`."""
-        return self._current.rows
-
-    @property
-    def n_compared(self) -> int:
-        """The number of current features."""
-        return self._current.n_compared
-
-    def nearest(
-        self, n_neighbors: int, queries: Integers | None, candidates: Integers | None
-    ) -> Found:
-        """Return the result of `nearest_neighbors` on `rows`."""
-        return nearest_in(self._current, n_neighbors, queries, candidates)
+        super().__init__(self._all.take_features(features), 1)
 
 
 def takes_long(table: Table) -> bool:
