@@ -172,8 +172,8 @@ def test_processes(expected):
             np.testing.assert_allclose(method(held), expected[name, True], rtol=1e-10, err_msg=name)
     # Use the existing processes.
     same = dask.config.set(scheduler="processes", num_workers=2, pool=held._kept.pool(2))
-    with same, pytest.raises(InputError, match=r"^X has 1 NaN [^\n]* first at row 45;[^\n]*$"):
-        scores.variance_score(da.from_array(with_nan(DENSE), chunks=(20, 7)))
+    with same, pytest.raises(InputError, match=r"^X has 1 inf [^\n]* first at row 45;[^\n]*$"):
+        scores.variance_score(da.from_array(with_inf(DENSE), chunks=(20, 7)))
 
 
 def deadly_block(block, trace, block_id=None):
@@ -518,18 +518,30 @@ def test_errors_of_workers_are_raised_unchanged(client, where):
     with scheduler:
         for spoiled in (with_nan(DENSE), with_inf(DENSE)):
             with pytest.raises(InputError) as here:
-                scores.variance_score(da.from_array(spoiled, chunks=(20, 4)))
+                as_table(da.from_array(spoiled, chunks=(20, 4)), missing="refuse")
             with pytest.raises(InputError) as there:
                 as_table(spoiled, missing="refuse")
             assert "row 45" in str(here.value)
             assert str(here.value).splitlines() == [str(here.value)]
             assert "row 45" in str(there.value)
-        # In memory, missing values are used, and infinite ones are not.
         with pytest.raises(InputError, match="1 inf or -inf"):
-            scores.variance_score(with_inf(DENSE))
-    np.testing.assert_allclose(
-        scores.variance_score(with_nan(DENSE)), np.nanvar(with_nan(DENSE), axis=0), rtol=1e-10
-    )
+            scores.variance_score(da.from_array(with_inf(DENSE), chunks=(20, 4)))
+
+
+@pytest.mark.parametrize("where", ["threads", "cluster"])
+def test_gaps(client, where):
+    X = DENSE.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    scheduler = client.as_current() if where == "cluster" else dask.config.set(scheduler="threads")
+    labels = (DENSE[:, 0] > np.median(DENSE[:, 0])).astype(int)
+    with scheduler:
+        array = da.from_array(X, chunks=(20, 4))
+        for name, method in SCORES.items():
+            np.testing.assert_allclose(method(array), method(X), rtol=1e-9, err_msg=name)
+        found = GraphSieve(n_features_to_select=3).fit(array, labels)
+        auto = GraphSieve(n_features_to_select="auto").fit(array, labels)
+    assert found.get_support().sum() == 3
+    assert auto.get_support().any()
 
 
 class Textless(Exception):  # noqa: N818

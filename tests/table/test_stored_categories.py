@@ -332,3 +332,21 @@ def test_transform_returns_the_columns_of_the_file(tmp_path, source):
     framed = sieve.set_output(transform="pandas").transform(table)
     assert framed["stage"].tolist() == FRAME["stage"].tolist()
     assert pl.DataFrame(found).columns == ["colour", "stage"]
+
+
+@pytest.mark.parametrize("method", ["fisher", "laplacian", "variance", "lsdf"])
+def test_gaps_of_categories(tmp_path, method):
+    frame = FRAME.copy()
+    frame.loc[3:9, "size"] = np.nan
+    frame.loc[[0, 5, 40], "colour"] = None
+    scale = "standard" if method in ("laplacian", "lsdf") else "auto"
+    sieve = GraphSieve(method, scale=scale, n_features_to_select=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        expected = sieve.fit(frame, Y).scores_
+        found = sieve.fit(stored(parquet(tmp_path, frame), memory="12 KiB"), Y).scores_
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    table = as_table(stored(tmp_path / "t.parquet", memory="12 KiB"), missing="use")
+    assert isinstance(table, StoredTable)
+    with pytest.raises(InputError, match="missing"):
+        as_table(stored(tmp_path / "t.parquet", memory="12 KiB"), missing="refuse")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ from graphsieve import GraphSieve, Supervision, rank, scores, stored
 from graphsieve._base.errors import GraphSieveWarning, InputError, InputTypeError, UsageError
 from graphsieve.scores import METHODS, score_together
 from graphsieve.table.any_table import as_table
+from graphsieve.table.imputation import imputed
+from graphsieve.table.scaling import divisors
 from graphsieve.table.stored.pieces import COLUMNS_HELD, Stored, itself
 from graphsieve.table.stored.stored_table import StoredTable
 
@@ -452,6 +454,57 @@ def test_large_integers_give_a_warning_as_in_memory(kind, memory):
             GraphSieveWarning, match=rf"precision lost in {label}: .* \(1 such columns\)"
         ):
             as_table(table)
+
+
+def with_gaps(X: np.ndarray) -> np.ndarray:
+    """Remove some values. Copies of a column have the same gaps."""
+    X = X.copy()
+    X[np.random.default_rng(len(X)).random(X.shape) < 0.03] = np.nan
+    X[3, 0] = np.nan
+    X[:, -1] = X[:, 0]
+    return X
+
+
+def assert_table_as_in_memory(table: Stored, X: np.ndarray) -> None:
+    found, expected = as_table(table, missing="use"), as_table(X, missing="use")
+    assert isinstance(found, StoredTable)
+    assert_array_equal(found.gaps.toarray(), expected.gaps.toarray())
+    for scale in ("standard", "minmax", "robust"):
+        for one, other in zip(divisors(found, scale), divisors(expected, scale), strict=True):
+            assert_allclose(one, other, rtol=1e-10)
+    every = np.arange(X.shape[1])
+    means = imputed(found).corner(np.arange(len(X)))
+    assert_allclose(means, np.where(np.isnan(X), np.nanmean(X, axis=0), X), rtol=1e-5, atol=1e-6)
+    for rows in (np.arange(len(X)), np.array([5, 3, 8])):
+        missing = found.take(rows).gaps
+        assert np.isnan(X[rows]).sum() == (0 if missing is None else missing.sum())
+    assert_array_equal(found.take_columns(every[:1]).gaps.toarray()[:, 0], np.isnan(X[:, 0]))
+
+
+@every_kind
+@settings(max_examples=3)
+@given(layout=layouts(("f8", "f4")))
+def test_scores_with_gaps_are_those_in_memory(kind, layout):
+    X = with_gaps(layout.X)
+    with Opened(kind, replace(layout, X=X, columns_in_memory=2.8)) as table:
+        assert_table_as_in_memory(table, X)
+        assert_scored_as_in_memory(table, X, PROMISED)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [memory_map, map_by_columns, h5ad_by_rows])
+@given(layout=layouts(("f8",)))
+def test_all_scores_with_gaps_are_those_in_memory(kind, layout):
+    X = with_gaps(layout.X)
+    with Opened(kind, replace(layout, X=X, columns_in_memory=2.8)) as table:
+        assert_scored_as_in_memory(table, X, METHODS.keys() - set(PROMISED))
+
+
+def test_positions_of_gaps_must_fit_into_memory(tmp_path):
+    X = np.where(np.random.default_rng(0).random((40, 6)) < 0.5, np.nan, 1.0)
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(InputError, match=r"^the positions of 1\d\d missing values need [^\n]*$"):
+        as_table(stored(tmp_path / "X.npy", memory=600), missing="use")
 
 
 @every_kind

@@ -13,7 +13,6 @@ import numpy as np
 from graphsieve._base.array_types import Floats
 from graphsieve.graphs.neighbors.strategy import remembering
 from graphsieve.table.columns import Table
-from graphsieve.table.gaps import gaps_of_features, patterns
 
 
 def on_observed(table: Table, evaluate: Callable[[Table], Floats]) -> Floats:
@@ -24,13 +23,12 @@ def on_observed(table: Table, evaluate: Callable[[Table], Floats]) -> Floats:
     """
     if table.gaps is None:
         return evaluate(table)
-    whole = remembering(table, 1)
+    geometry = remembering(table, 1).geometry
     values = np.full(table.n_features, np.nan)
-    for features, observed in patterns(gaps_of_features(table.gaps, table.features)):
+    for features, observed, part in table.observed_parts():
         if np.count_nonzero(observed) < 2:
             continue
-        part = table.take_features(features).complete()
-        part.geometry, part.compressed = whole.geometry, table.compressed
+        part.geometry, part.compressed = geometry, table.compressed
         part.weights = table.weights if observed.all() else np.where(observed, table.masses, 0.0)
         values[features] = evaluate(part)
     return values

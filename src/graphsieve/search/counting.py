@@ -45,7 +45,6 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
 from graphsieve.table.centered import ColumnSpace, feature_columns, spanning
 from graphsieve.table.columns import NO_EXPONENT, Table
-from graphsieve.table.gaps import gaps_of_features, patterns
 from graphsieve.table.imputation import drawn
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import dense_weighting, moments
@@ -203,7 +202,7 @@ def relevant_columns(table: Table, known: Supervision) -> RelevantColumns:
         if found.mask.any():
             return _with_structure(table, known, found, outcome)
         why = found.reason
-    return _structured(drawn(table), known, why)
+    return _structured(table, known, why)
 
 
 def count_features(
@@ -482,11 +481,11 @@ def _where_observed(table: Table, known: Supervision) -> Floats:
     A feature with too few observed samples for a test gets the p-value 1.
     """
     p_values = np.ones(table.n_features)
-    for features, observed in patterns(gaps_of_features(table.gaps, table.features)):
+    for features, observed, part in table.observed_parts():
         rows = np.flatnonzero(observed)
         outcome = _outcome(known[rows]) if len(rows) else None
         if outcome is not None and outcome.units.n >= FEWEST_ROWS:
-            p_values[features] = _p_values(table.take_features(features).take(rows), outcome)
+            p_values[features] = _p_values(part.take(rows), outcome)
     return p_values
 
 
@@ -595,7 +594,7 @@ def _with_structure(
 
     They are not added if nearest neighbours in the relevant columns alone predict as well.
     """
-    structured = _structured(drawn(table), known, "")
+    structured = _structured(table, known, "")
     table = table.complete()
     both = found.mask | (structured.mask & (structured.rule == "structure"))
     if both.sum() == found.mask.sum():
@@ -657,7 +656,7 @@ def _structured(table: Table, known: Supervision, why: str) -> RelevantColumns:
     """
     different = known.groups_only().units().representatives
     rows = different[_spread_out(len(different))]
-    part, n = table.take(rows), len(rows)
+    part, n = drawn(table.take(rows)), len(rows)
     constant = np.concatenate([block.constant for block in part.blocks()])
     if part.features is not None:
         constant = part.features.sums(~constant * 1) == 0

@@ -167,11 +167,11 @@ def is_read_whole(stored: Stored) -> bool:
 def table_of(stored: Stored, categorical: Categorical = "auto", missing: str = "refuse") -> Table:
     """Return the table for a stored table, in memory if `is_read_whole` allows it.
 
-    Missing values are accepted only in memory.
+    `missing` is as in `MemoryTable`.
     """
     warn_of_twin_names(stored.names)
     names = stored.names
-    stored, features = with_categories(stored, categorical)
+    stored, features = with_categories(stored, categorical, missing)
     if is_read_whole(stored):
         over, length = (
             (stored.over_columns, stored.shape[1])
@@ -187,7 +187,7 @@ def table_of(stored: Stored, categorical: Categorical = "auto", missing: str = "
             return table
     else:
         say(f"graphsieve: {stored.plan()}.")
-        table = StoredTable(stored)
+        table = StoredTable(stored, missing=missing)
         table.features, table.feature_names = features, names
     warn_of_rounded(sorted(stored.rounded), stored.names)
     return table

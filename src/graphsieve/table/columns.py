@@ -10,13 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve._base.array_types import Floats, Integers
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.messages import parameter
 from graphsieve._kernels.column_sums import column_extremes, readable
@@ -41,7 +41,15 @@ from graphsieve.table.containers import (
     sums_are_finite,
 )
 from graphsieve.table.features import Features
-from graphsieve.table.gaps import Gaps, RowsWithGaps, filled, gaps_in, with_nan
+from graphsieve.table.gaps import (
+    Gaps,
+    RowsWithGaps,
+    filled,
+    gaps_in,
+    gaps_of_features,
+    patterns,
+    with_nan,
+)
 from graphsieve.table.mixed import MixedMatrix
 
 NO_EXPONENT = -(2**15)  # exponent of zero, below the exponent of any other number
@@ -193,6 +201,28 @@ class Table(ABC):
     @abstractmethod
     def with_nan(self) -> Any:
         """The values of `matrix`, with NaN in missing cells."""
+
+    @abstractmethod
+    def in_memory(self) -> Iterator[tuple[Integers, MemoryTable]]:
+        """Iterate over parts of the table in memory, with the features of each."""
+
+    def observed_parts(self) -> Iterator[tuple[Integers, Booleans, MemoryTable]]:
+        """Iterate over features with the same gaps.
+
+        Each item contains the features, the samples where they are observed, and the table of these
+        features for all samples, in which missing cells count as observed.
+        """
+        for features, part in self.in_memory():
+            complete = part.complete()
+            if part.gaps is None:
+                yield features, np.ones(self.n_samples, dtype=bool), complete
+                continue
+            for alike, observed in patterns(gaps_of_features(part.gaps, part.features)):
+                yield features[alike], observed, complete.take_features(alike)
+
+    @abstractmethod
+    def gap_values(self) -> Floats:
+        """Return the value that the missing cells of each column hold, or 0 if none is missing."""
 
     @abstractmethod
     def need_memory(self) -> None:
@@ -351,6 +381,24 @@ class MemoryTable(Table):
     def with_nan(self) -> Any:
         """The values as an array or a CSC matrix, with NaN in missing cells."""
         return with_nan(self._matrix, self.gaps)
+
+    def in_memory(self) -> Iterator[tuple[Integers, MemoryTable]]:
+        yield np.arange(self.n_features), self
+
+    def take_features(self, features: NDArray[Any]) -> MemoryTable:
+        return cast(MemoryTable, super().take_features(features))
+
+    def gap_values(self) -> Floats:
+        values = np.zeros(self.n_columns)
+        if self.gaps is not None:
+            columns = np.flatnonzero(np.diff(self.gaps.indptr))
+            rows = self.gaps.indices[self.gaps.indptr[columns]]
+            if self.mixed is None:
+                values[columns] = self._matrix[rows, columns]
+            else:
+                for row, column in zip(rows.tolist(), columns.tolist(), strict=True):
+                    values[column] = self.mixed.part([row], [column])[0, 0]
+        return values
 
     def _hold(self, matrix: Any, names: tuple[str, ...] | None, block_elements: int) -> None:
         self.feature_names, self._block_elements = names, block_elements

@@ -182,6 +182,11 @@ class RowsWithGaps:
         if features is not None:
             self.weights = 1 / features.sizes[features.owner]
 
+    def __getitem__(self, rows: Any) -> RowsWithGaps:
+        some = RowsWithGaps(self.values[rows], self.observed[rows])
+        some.weights = self.weights
+        return some
+
     @property
     def shape(self) -> tuple[int, int]:
         """The number of samples and columns."""

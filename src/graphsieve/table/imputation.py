@@ -11,15 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 
 from graphsieve._base.array_types import Booleans, Floats, Integers
+from graphsieve._base.threads import available_threads, in_threads
 from graphsieve._base.underflow import ignoring_underflow
+from graphsieve.table.blocks import scale_by_power_of_two, unit_exponent
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.copies import content_hashes, drawn_places
 from graphsieve.table.gaps import gaps_of_features
 from graphsieve.table.scaling import divisors
+from graphsieve.table.stored.stored_table import StoredTable
+from graphsieve.table.sums import dense_weighting, means
 
 # Thresholds relative to the largest singular value, from a single component to almost no shrinkage.
 THRESHOLDS = (0.6, 0.35, 0.2, 0.12, 0.07, 0.04, 0.02, 0.01)
@@ -33,6 +38,9 @@ ENOUGH_HELD_OUT = 2_000
 LEAST_SHARE, LARGEST_SHARE = 0.05, 0.2  # limits of the share of observed cells to hold out
 MOST_ROUNDS = 8  # updates of the fills at each threshold
 LEAST_CHANGE = 1e-2  # change of the fills below which updates stop, relative to all cells
+# Cells of the rows with which thresholds are tried, and the minimum number of these rows
+MOST_TRIED, FEWEST_ROWS = 2**19, 1_000
+WORTH_THREADS = 2**20  # cells from which starting threads saves time
 PART_ELEMENTS = 2**17  # values of a part that fits into the cache
 SEED = 20110
 
@@ -40,20 +48,34 @@ SEED = 20110
 def imputed(table: Table) -> Table:
     """Return the table with imputed values in its missing cells, which then count as observed.
 
-    Columns are standardised for the fit. A table without gaps is returned as it is.
+    Columns are standardised for the fit. A table without gaps is returned as it is. A table that is
+    read in pieces gets the mean of the column in every missing cell.
     """
     if table.gaps is None:
         return table
+    if isinstance(table, StoredTable):
+        return _with_means(table)
     assert isinstance(table, MemoryTable)
     dense = table.dense()
     exponent, size = divisors(dense, "standard")
     units = np.asarray(dense.divided(exponent, size).matrix, dtype=np.float64)
-    observed = ~table.gaps.toarray()
-    fills = np.ldexp(imputed_values(units, observed) * size, exponent)
-    values = np.where(observed, dense.matrix, fills)
+    fills = imputed_values(units, ~table.gaps.toarray())
+    values = np.array(dense.matrix, dtype=np.float64)
+    rows, columns = table.gaps.nonzero()
+    values[rows, columns] = np.ldexp(fills[rows, columns] * size[columns], exponent[columns])
     found = MemoryTable.trusted(values, table.feature_names, features=table.features)
     found.weights = table.weights
     return found
+
+
+def _with_means(table: StoredTable) -> Table:
+    """Return the table with the mean of the observed values in the missing cells of each column."""
+    block, held = table.whole, table.gap_values()
+    of_all = means(block, dense_weighting(np.ones(table.n_samples)))[0]
+    of_all = scale_by_power_of_two(of_all + block.shift, block.exponent)
+    n_missing = np.diff(table.gaps.indptr)  # type: ignore[union-attr]
+    share = n_missing / np.maximum(table.n_samples - n_missing, 1)
+    return table.filled_with(of_all + (of_all - held) * share)
 
 
 def drawn(table: Table) -> Table:
@@ -65,6 +87,8 @@ def drawn(table: Table) -> Table:
     """
     if table.gaps is None:
         return table
+    if isinstance(table, StoredTable):
+        return _with_means(table)
     assert isinstance(table, MemoryTable)
     dense = table.dense()
     values = np.array(dense.matrix, dtype=np.float64, order="C")
@@ -125,17 +149,22 @@ def imputed_values(values: Floats, observed: Booleans) -> Floats:
     high = np.max(values, axis=0, where=observed, initial=-np.inf)
     low, high = np.where(low <= high, (low, high), 0.0)
     varying = observed & (low < high)
-    # Values are divided by a common power of two, so that sums of squares do not overflow.
+    # Very large or small values are divided by a power of two, so that their squares are normal.
     largest = np.maximum(-low, high).max(where=low < high, initial=0.0)
-    exponent = int(np.frexp(largest)[1])
+    exponent = unit_exponent(int(np.frexp(largest)[1]))
     filled = np.zeros(values.shape)
-    np.ldexp(values, -exponent, out=filled, where=varying)
+    if exponent:
+        np.ldexp(values, -exponent, out=filled, where=varying)
+    else:
+        np.copyto(filled, values, where=varying)
     means = filled.sum(axis=0) / np.maximum(varying.sum(axis=0), 1)
     np.subtract(filled, means, out=filled, where=varying)
     approximation = _fitted(filled, observed)
     for rows in _row_slices(*values.shape):
-        with np.errstate(over="ignore"):
-            fills = np.ldexp(means + approximation.cells(rows), exponent)
+        fills = means + approximation.cells(rows)
+        if exponent:
+            with np.errstate(over="ignore"):
+                fills = np.ldexp(fills, exponent)
         # The limits also make overflowing fills finite, and fills of constant columns exact.
         filled[rows] = np.where(observed[rows], values[rows], np.clip(fills, low, high))
     return filled
@@ -156,20 +185,26 @@ class _Approximation:
 def _fitted(filled: Floats, observed: Booleans) -> _Approximation:
     """Return an approximation of the observed cells. The other cells must be zero. `filled` is modified."""
     # Places by size, not by position, make the result independent of the order of the table.
-    sizes = np.abs(filled)
-    row_places, column_places = (_places(sizes.sum(axis=axis)) for axis in (1, 0))
-    del sizes
+    row_places, column_places = map(_places, _sums_of_sizes(filled))
     random = np.random.default_rng(SEED)
-    held_out = observed & _drawn(random, int(observed.sum()), row_places, column_places)
     start = random.standard_normal((len(column_places), MOST_COMPONENTS))[column_places]
-    actual = filled[held_out]
-    filled[held_out] = 0.0
-    best, threshold = _best(filled, observed, held_out, actual, start[:, : min(filled.shape)])
+    # Rows of all sizes represent a long table.
+    every = -(-len(filled) // max(FEWEST_ROWS, MOST_TRIED // filled.shape[1]))
+    tried = np.flatnonzero(row_places % every == 0)
+    part, known = (filled, observed) if every == 1 else (filled[tried], observed[tried])
+    held_out = known & _drawn(random, int(known.sum()), row_places[tried] // every, column_places)
+    actual = part[held_out]
+    part[held_out] = 0.0
+    best, threshold = _best(part, known, held_out, actual, start[:, : min(part.shape)])
     if threshold is None:
-        return best
-    filled[held_out] = actual
-    _fill(filled, ~observed, best)
-    return _fit(filled, ~observed, best.directions, threshold)
+        return _Approximation(best.means, np.zeros((len(filled), 0)), best.directions)
+    missing = ~observed
+    if every == 1:
+        filled[held_out] = actual
+        _fill(filled, missing, best)
+    # Singular values grow with the root of the number of rows.
+    threshold *= np.sqrt(len(filled) / len(tried))
+    return _fit(filled, missing, best.directions, threshold)
 
 
 def _best(
@@ -234,12 +269,16 @@ def _components(filled: Floats, directions: Floats) -> tuple[Floats, Floats, Flo
 
 def _fill(filled: Floats, missing: Booleans, approximation: _Approximation) -> float:
     """Replace the missing cells, and return the sum of their squared changes."""
-    changed = 0.0
-    for rows in _row_slices(*filled.shape):
-        change = np.where(missing[rows], approximation.cells(rows) - filled[rows], 0.0)
-        filled[rows] += change
-        changed += float(np.vdot(change, change))
-    return changed
+    changes = []
+
+    def fill(parts: Iterator[slice]) -> None:
+        for rows in parts:
+            change = np.where(missing[rows], approximation.cells(rows) - filled[rows], 0.0)
+            filled[rows] += change
+            changes.append(float(np.vdot(change, change)))
+
+    in_threads(fill, _row_slices(*filled.shape), _n_threads(filled.size))
+    return fsum(changes)
 
 
 def _drawn(random: np.random.Generator, n: int, rows: Integers, columns: Integers) -> Booleans:
@@ -249,9 +288,23 @@ def _drawn(random: np.random.Generator, n: int, rows: Integers, columns: Integer
     return np.asarray(draws[np.ix_(rows, columns)] < round(256 * float(share)))
 
 
+def _sums_of_sizes(filled: Floats) -> tuple[Floats, Floats]:
+    """Return the sums of absolute values of each row and column."""
+    rows, columns = np.empty(len(filled)), np.zeros(filled.shape[1])
+    for part in _row_slices(*filled.shape):
+        sizes = np.abs(filled[part])
+        rows[part] = sizes.sum(axis=1)
+        columns += sizes.sum(axis=0)
+    return rows, columns
+
+
 def _places(keys: Floats) -> Integers:
     """Return the position of each key in ascending order."""
     return np.argsort(np.argsort(keys, kind="stable"))
+
+
+def _n_threads(n_cells: int) -> int:
+    return available_threads() if n_cells >= WORTH_THREADS else 1
 
 
 def _row_slices(n_rows: int, n_columns: int) -> Iterator[slice]:

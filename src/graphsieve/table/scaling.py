@@ -8,6 +8,7 @@ zeros.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -18,7 +19,7 @@ from scipy.stats import rankdata
 
 from graphsieve._base.array_types import Floats
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, weighted_sum
-from graphsieve.table.blocks import Block
+from graphsieve.table.blocks import Block, scale_by_power_of_two
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.features import Features
 from graphsieve.table.gaps import patterns
@@ -71,25 +72,45 @@ def rescaled(table: Table, scale: Scale) -> Table:
 
 def divisors(table: Table, scale: Scale) -> tuple[NDArray[np.intc], Floats]:
     """Return the divisor of every column as an exponent of a power of two and a factor."""
-    wide = scale != "robust"
-    if table.features is None:
-        exponents, sizes = _where_observed(table, partial(_divisors, scale=scale), wide=wide)
-    else:
-        found = _where_observed(table, partial(_divisors_and_deviations, scale=scale), wide=wide)
-        exponents, sizes = _divisors_of_features(table.features, scale, found)
+    form = _divisors if table.features is None else _divisors_and_deviations
+    found = _evaluated(table, partial(form, scale=scale), wide=scale != "robust")
+    if scale == "robust" and table.gaps is not None:
+        _evaluate_observed(table, partial(form, scale=scale), found)
+    exponents, sizes = (
+        found if table.features is None else _divisors_of_features(table.features, scale, found)
+    )
     return exponents.astype(np.intc), sizes
 
 
-def _where_observed(table: Table, form: Callable[..., Floats], *, wide: bool = False) -> Floats:
-    """Evaluate a form of blocks and masses. Columns with gaps are evaluated where observed."""
-    found = np.asarray(table.evaluated(partial(form, masses=table.weights), wide=wide))
-    if table.gaps is None:
-        return found
-    for columns, observed in patterns(table.gaps):
-        if observed.any() and not observed.all():
-            part = table.take_columns(columns).take(np.flatnonzero(observed))
-            found[..., columns] = part.evaluated(partial(form, masses=part.weights), wide=wide)
-    return found
+@dataclass(frozen=True)
+class _Missing:
+    """The total mass of the missing cells of each column, and the value that they hold."""
+
+    masses: Floats
+    values: Floats
+
+
+def _evaluated(
+    table: Table, form: Callable[..., Floats], *, wide: bool = True, weighted: bool = True
+) -> Floats:
+    """Evaluate a form of blocks, masses and missing cells."""
+    masses, missing = table.weights if weighted else None, None
+    if table.gaps is not None:
+        own = np.ones(table.n_samples) if masses is None else masses
+        missing = _Missing(table.gaps.T @ own, table.gap_values())
+    form = partial(form, masses=masses, missing=missing)
+    return np.asarray(table.evaluated(form, wide=wide))
+
+
+def _evaluate_observed(table: Table, form: Callable[..., Floats], found: Floats) -> None:
+    """Replace the results of columns with gaps by those of their observed samples."""
+    for features, part in table.in_memory():
+        own = features if table.features is None else table.features.columns_of(features)
+        complete = part.complete()
+        for columns, observed in [] if part.gaps is None else patterns(part.gaps):
+            if observed.any() and not observed.all():
+                where = complete.take_columns(columns).take(np.flatnonzero(observed))
+                found[..., own[columns]] = _evaluated(where, form, wide=False)
 
 
 def _divisors_of_features(features: Features, scale: Scale, found: Floats) -> tuple[Floats, Floats]:
@@ -116,24 +137,35 @@ def _divisors_of_features(features: Features, scale: Scale, found: Floats) -> tu
     return exponents, sizes
 
 
-def _deviations(block: Block, size: Floats | None = None, *, masses: Floats | None) -> Floats:
+def _deviations(
+    block: Block,
+    size: Floats | None = None,
+    *,
+    masses: Floats | None,
+    missing: _Missing | None,
+) -> Floats:
     """Return the standard deviations in original units, and whether the columns vary.
 
     `size` are the standard deviations in the units of the block, if they are already available.
     """
-    size = _standard_deviation(block, masses) if size is None else size
+    size = _standard_deviation(block, masses, missing) if size is None else size
     deviation = np.where(block.constant, 0.0, size)
     return np.stack([np.ldexp(deviation, block.exponent), ~block.constant])
 
 
-def _divisors(block: Block, *, scale: Scale, masses: Floats | None) -> Floats:
+def _divisors(
+    block: Block, *, scale: Scale, masses: Floats | None, missing: _Missing | None
+) -> Floats:
     """Return the divisors of the columns as exponents of powers of two and remaining factors."""
-    return _as_divisors(block, _size(block, scale, masses))
+    return _as_divisors(block, _size(block, scale, masses, missing))
 
 
-def _divisors_and_deviations(block: Block, *, scale: Scale, masses: Floats | None) -> Floats:
-    size = _size(block, scale, masses)
-    deviations = _deviations(block, size if scale == "standard" else None, masses=masses)
+def _divisors_and_deviations(
+    block: Block, *, scale: Scale, masses: Floats | None, missing: _Missing | None
+) -> Floats:
+    size = _size(block, scale, masses, missing)
+    known = size if scale == "standard" else None
+    deviations = _deviations(block, known, masses=masses, missing=missing)
     return np.concatenate([_as_divisors(block, size), deviations])
 
 
@@ -153,7 +185,7 @@ def of_unit_variance(table: Table) -> Table:
     >>> of_unit_variance(MemoryTable([[1, 7], [-1, -7], [1, 7], [-1, -7]])).matrix[0]
     array([0.2, 1.4])
     """
-    deviations = _where_observed(table, _logarithms_of_sizes, wide=True)[1]
+    deviations = _evaluated(table, _logarithms_of_sizes, weighted=False)[1]
     varying = ~np.isnan(deviations)
     if not varying.any():
         return table
@@ -242,7 +274,7 @@ def effective_support(table: Table) -> Floats:
     return np.asarray(table.evaluated(_block_support))
 
 
-def _size(block: Block, scale: Scale, masses: Floats | None) -> Floats:
+def _size(block: Block, scale: Scale, masses: Floats | None, missing: _Missing | None) -> Floats:
     """Return the divisor of every column in the units of the block.
 
     Only standard deviations depend on the masses of the samples.
@@ -250,17 +282,30 @@ def _size(block: Block, scale: Scale, masses: Floats | None) -> Floats:
     if scale == "minmax":
         return block.range
     if scale == "standard":
-        return _standard_deviation(block, masses)
+        return _standard_deviation(block, masses, missing)
     between_quartiles = _quantile(block, 0.75) - _quantile(block, 0.25)
     return np.where(
         between_quartiles > SMALLEST_QUARTILE_RANGE, between_quartiles, _standard_deviation(block)
     )
 
 
-def _standard_deviation(block: Block, masses: Floats | None = None) -> Floats:
+def _standard_deviation(
+    block: Block, masses: Floats | None = None, missing: _Missing | None = None
+) -> Floats:
     weighting = _equal_weights(block) if masses is None else dense_weighting(masses)
     found = moments(block, weighting)
-    return np.asarray(np.sqrt(found.scatter[0] / found.mass[0]))
+    scatter, mass = found.scatter[0], found.mass[0]
+    if missing is not None:
+        columns = slice(block.start, block.stop)
+        absent = missing.masses[columns]
+        value = scale_by_power_of_two(missing.values[columns], -block.exponent) - block.shift
+        present = np.maximum(mass - absent, 0.0)
+        # Missing cells, all of one value, are apart from the common mean by this much.
+        apart = (found.mean[0] - value) * (absent > 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scatter = scatter - np.nan_to_num(apart**2 * absent * mass / present)
+        scatter, mass = np.maximum(scatter, 0.0), np.where(present > 0, present, 1.0)
+    return np.asarray(np.sqrt(scatter / mass))
 
 
 def _equal_weights(block: Block) -> Any:
@@ -272,13 +317,16 @@ def _binary_logarithms_of_sizes(table: Table) -> tuple[Floats, Floats]:
 
     Logarithms are used because the values themselves may overflow.
     """
-    ranges, deviations = _where_observed(table, _logarithms_of_sizes, wide=True)
+    ranges, deviations = _evaluated(table, _logarithms_of_sizes, weighted=False)
     varying = ~np.isnan(deviations)
     return ranges[varying], deviations[varying]
 
 
-def _logarithms_of_sizes(block: Block, *, masses: Floats | None) -> Floats:
-    deviation, found = _standard_deviation(block), np.full((2, block.width), np.nan)
+def _logarithms_of_sizes(
+    block: Block, *, masses: Floats | None, missing: _Missing | None
+) -> Floats:
+    deviation = _standard_deviation(block, masses, missing)
+    found = np.full((2, block.width), np.nan)
     varying = ~block.constant & (deviation > 0)
     found[0, varying] = np.log2(block.range[varying]) + block.exponent[varying]
     found[1, varying] = np.log2(deviation[varying]) + block.exponent[varying]
@@ -383,7 +431,7 @@ def _ranked(table: Table) -> Table:
     if not table.is_sparse:
         matrix[:, category] = table.matrix[:, category]
     unchanged = np.stack([np.zeros(table.n_columns), np.ones(table.n_columns)])
-    found = np.concatenate([unchanged, _where_observed(table, _deviations)])
+    found = np.concatenate([unchanged, _evaluated(table, _deviations, wide=False)])
     exponents, sizes = _divisors_of_features(table.features, "rank", found)
     return ranked.divided(exponents.astype(np.intc), sizes)
 

@@ -43,7 +43,7 @@ from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import feature_columns
 from graphsieve.table.columns import Table
-from graphsieve.table.gaps import gaps_of_features, patterns
+from graphsieve.table.gaps import gaps_of_features
 from graphsieve.table.scaling import standardized_target
 from graphsieve.table.sums import group_weightings
 
@@ -87,14 +87,13 @@ def _where_observed(
     """
     _share_of(name, table.complete(), known, given)  # raises errors of the supervision itself
     scores, values = np.full((2, table.n_features), np.nan)
-    for features, observed in patterns(gaps_of_features(table.gaps, table.features)):
+    for features, observed, part in table.observed_parts():
         rows = np.flatnonzero(observed)
         if len(rows) < 2:
             continue
-        part = table.take_features(features).take(rows)
         try:
             scores[features], values[features] = _tested(
-                part, known[rows], METHODS[name], given, chance
+                part.take(rows), known[rows], METHODS[name], given, chance
             )
         except InputError:
             if observed.all():

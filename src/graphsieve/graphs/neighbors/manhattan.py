@@ -13,6 +13,7 @@ from graphsieve import _kernels
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.threads import in_threads
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS, column_extremes
+from graphsieve.graphs.neighbors import with_gaps
 from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_columns
 from graphsieve.graphs.neighbors.proposals import threads_for
 from graphsieve.table.gaps import RowsWithGaps
@@ -163,13 +164,4 @@ class _GapSearch(_NumpySearch):
     max_queries = 256
 
     def distances(self, queries: slice, others: slice) -> Floats:
-        values, observed = self.rows.values, self.rows.observed
-        total = np.zeros((len(values[queries]), len(values[others])))
-        shared = np.zeros(total.shape)
-        for column in range(values.shape[1]):
-            both = np.outer(observed[queries, column], observed[others, column])
-            differences = np.abs(values[queries, column][:, None] - values[others, column])
-            total += np.where(both, differences, 0.0)
-            shared += self.rows.weights[column] * both
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(shared > 0, total * (self.rows.weights.sum() / shared), np.inf)
+        return with_gaps.absolute_distances(self.rows, queries, others)

@@ -22,9 +22,10 @@ from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import remedy, setting
 from graphsieve._kernels.column_sums import TEMPORARY_ELEMENTS
-from graphsieve.graphs.neighbors import approximate, exact
+from graphsieve.graphs.neighbors import approximate, exact, with_gaps
 from graphsieve.graphs.neighbors.approximate import drawn_rows
 from graphsieve.graphs.neighbors.exact import absolute_distances, smallest_columns
+from graphsieve.table.gaps import RowsWithGaps
 from graphsieve.table.stored.pieces import itself
 from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
 
@@ -83,6 +84,7 @@ def nearest_neighbors(
         _merge(found, query_groups[one], members, forward)
         if backward is not None:
             _merge(found, candidate_groups[other], members, backward)
+    found[0][np.isinf(found[1])] = 0  # Samples that share no feature are not neighbours.
     return found
 
 
@@ -168,7 +170,7 @@ def squared_distances(rows: StoredRows, first: Integers, second: Integers) -> Fl
         part = slice(start, start + step)
         members = np.union1d(first[part], second[part])
         ends = [np.searchsorted(members, side[part]) for side in (first, second)]
-        work = exact.squared_distances
+        work = with_gaps.squared_distances if rows.with_gaps else exact.squared_distances
         result[part] = next(iter(rows.pieces.over_rows([members], work, [ends[0]], [ends[1]])))
     return result
 
@@ -237,10 +239,16 @@ def _nearest_between(
     queries, candidates = places
     identical = len(queries) == len(candidates) and bool((queries == candidates).all())
     overlap = bool(np.isin(queries, candidates).any())
-    if symmetric and not identical:
+    if symmetric and not identical and not isinstance(rows, RowsWithGaps):
         forward, backward = exact.mutual_neighbors(rows, n_neighbors, queries, candidates)
         return forward, backward
     n_found = min(n_neighbors, len(candidates) - overlap)
+    if isinstance(rows, RowsWithGaps):
+        found = with_gaps.nearest_neighbors(rows, n_found, queries, candidates)
+        if not symmetric or identical:
+            return found, None
+        n_back = min(n_neighbors, len(queries))
+        return found, with_gaps.nearest_neighbors(rows, n_back, candidates, queries)
     return exact.nearest_neighbors(rows, n_found, queries=queries, candidates=candidates), None
 
 
@@ -277,7 +285,12 @@ def _nearest_in_parts(
         step = max(1, TEMPORARY_ELEMENTS // len(others))
         for first in range(0, len(queries), step):
             here = slice(first, first + step)
-            on_grid = np.rint(absolute_distances(rows[queries[here]], rows[others]) / grid)
+            distances_here = (
+                with_gaps.absolute_distances(rows, queries[here], others)
+                if isinstance(rows, RowsWithGaps)
+                else absolute_distances(rows[queries[here]], rows[others])
+            )
+            on_grid = np.rint(distances_here / grid)
             on_grid[queries[here][:, None] == others] = np.inf
             near[here] = smallest_columns(on_grid, n_kept)
             distances[here] = np.take_along_axis(on_grid, near[here], axis=1)

@@ -13,7 +13,7 @@ let the rows x have p columns and be centred, and let N = |x|² be the squared n
 `share` is the sum of these factors, including terms of higher order. If the norms are reduced by
 this share beforehand, each computed distance becomes a lower bound. Adding twice the share of both
 norms gives an upper bound. The bounds depend only on the two rows of a pair, so an outlier affects
-only its own pairs. `ignoring_underflow` bounds the errors from underflow.
+only its own pairs. `vanishing` bounds the errors from underflow.
 
 For very few columns, a k-d tree is faster. It computes distances from differences, which are exact
 up to their last bits.
@@ -50,6 +50,7 @@ UNSCALED_NORMS = (2.0**-60, 2.0**60)  # range of the largest squared norm withou
 TREE_ERROR = 2.0**-40  # relative error of squared distances in a tree: thousands of roundings
 
 Real = type[np.floating[Any]]
+Norms = tuple[NDArray[Any], NDArray[Any]]  # squared norms of the rows and columns of a tile
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Points(ABC):
     """Rows prepared for products, with their squared norms and error bounds.
 
     The error of a squared distance is at most `share` times the sum of both squared norms, plus
-    `ignoring_underflow` for underflow.
+    `vanishing` for underflow.
     """
 
     def __init__(self, kind: Real, n_terms: int, n_parts: int = 1) -> None:
@@ -232,8 +233,8 @@ class DenseTiles:
             )
             for row, column in tiles:
                 here, there = rows[row], columns[column]
-                products = self._products(self._left[here], self._right[there], buffer)
                 norms = row_norms[here], column_norms[there]
+                products, norms = self._compared(here, there, norms, buffer)
                 # Two threads may need the same lists. A thread always acquires the lock of the rows
                 # before that of the columns. In a symmetric search, this is the lock with the lower
                 # number, so that no deadlock can occur.
@@ -243,6 +244,12 @@ class DenseTiles:
                     keep_nearest(products, norms, (lists, here), (both, there), diagonal=diagonal)
 
         in_threads(work, self._order(len(rows), len(columns)), self.n_threads)
+
+    def _compared(
+        self, here: slice, there: slice, norms: Norms, buffer: NDArray[Any]
+    ) -> tuple[NDArray[Any], Norms]:
+        """Return products and norms of a tile, from which `keep_nearest` computes the distances."""
+        return self._products(self._left[here], self._right[there], buffer), norms
 
     def _products(
         self, left: NDArray[Any], right: NDArray[Any], buffer: NDArray[Any]
@@ -305,6 +312,15 @@ def _slices(length: int, most: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
+def searched_lists(tiles: DenseTiles | SparseTiles, n_proposed: int) -> Lists:
+    """Return the candidates with the smallest lower bounds for each query, with these bounds."""
+    lists = Lists(len(tiles.queries), n_proposed, tiles.points.kind)
+    row_norms = tiles.points.reduced_norms(tiles.queries)
+    column_norms = row_norms if tiles.symmetric else tiles.points.reduced_norms(tiles.candidates)
+    tiles.search(lists, row_norms, column_norms)
+    return lists
+
+
 class ProductProposals:
     """Candidates with the smallest lower bounds for each query, from matrix products.
 
@@ -317,12 +333,7 @@ class ProductProposals:
             tiles.queries,
             tiles.candidates,
         )
-        self._lists = Lists(len(tiles.queries), n_proposed, tiles.points.kind)
-        row_norms = tiles.points.reduced_norms(tiles.queries)
-        column_norms = (
-            row_norms if tiles.symmetric else tiles.points.reduced_norms(tiles.candidates)
-        )
-        tiles.search(self._lists, row_norms, column_norms)
+        self._lists = searched_lists(tiles, n_proposed)
 
     @classmethod
     def mutual(

@@ -206,7 +206,8 @@ class Parquet(Local):
         if codes is None:
             return numbers(column, self._pa)
         levels, places, _ = encoded(column, self._pa)
-        found: Integers = np.array([codes.get(level, 0) for level in levels] or [0], dtype=np.int64)
+        # The place of a missing level is −1.
+        found = np.array([*(codes.get(level, 0) for level in levels), np.nan])
         return np.asarray(found[places])
 
     def _read_with(

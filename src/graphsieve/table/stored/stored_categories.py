@@ -25,10 +25,12 @@ from graphsieve.table.stored.parquet import Parquet
 from graphsieve.table.stored.pieces import BYTES, Group, Stored, View, Work, positions
 
 
-def with_categories(stored: Stored, categorical: Categorical) -> tuple[Stored, Features | None]:
+def with_categories(
+    stored: Stored, categorical: Categorical, missing: str
+) -> tuple[Stored, Features | None]:
     """Return the table with the columns of its categories, and its features.
 
-    `categorical` is as in `MemoryTable`. The features are None if there are no categories.
+    `categorical` and `missing` are as in `MemoryTable`. The features are None if there are no categories.
     """
     asked = categorical is not None and not isinstance(categorical, str)
     chosen: list[int] = []
@@ -48,7 +50,7 @@ def with_categories(stored: Stored, categorical: Categorical) -> tuple[Stored, F
     found = stored.counted(chosen) if isinstance(stored, Parquet) else _counted(stored, chosen)
     for place, one in found.items():
         where = column_label(stored.names, place)
-        refuse_missing(one.n_missing, where, one.first_missing)
+        refuse_missing(one.n_missing * (missing == "refuse"), where, one.first_missing)
         if not asked:
             one.refuse_numbers_as_text(where)
     left_out = [place for place, one in found.items() if one.is_identifier(len(stored))]
@@ -116,7 +118,10 @@ def _with_codes(piece: Any, columns: Group, *, found: Lookups) -> NDArray[Any]:
     for place, column in enumerate(positions(columns).tolist()):
         if column in found:
             values, codes = found[column]
-            coded[:, place] = codes[np.searchsorted(values, coded[:, place])] if len(values) else 0
+            known = ~np.isnan(coded[:, place])
+            coded[known, place] = (
+                codes[np.searchsorted(values, coded[known, place])] if len(values) else 0
+            )
     return coded
 
 
@@ -193,6 +198,7 @@ def _expanded(piece: Any, columns: Integers) -> Floats:
     places, levels, widths = columns
     found = np.asarray(piece[:, places], dtype=np.float64)
     for column in np.flatnonzero(widths > 1):
-        last = widths[column] - 1
-        found[:, column] = np.minimum(found[:, column], last) == levels[column]
+        last, codes = widths[column] - 1, found[:, column].copy()
+        found[:, column] = np.minimum(codes, last) == levels[column]
+        found[np.isnan(codes), column] = np.nan
     return found

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from graphsieve._base.array_types import Integers
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve.table.blocks import scale_by_power_of_two
+from graphsieve.table.features import Features
+from graphsieve.table.gaps import RowsWithGaps
 from graphsieve.table.stored.pieces import Group, Stored, View, itself, memory_text
 
 
@@ -27,6 +29,9 @@ class StoredRows:
     directions : callable or None
         A function that converts rows to directions, with one additional column. It replaces the
         scaling if directions are compared.
+    centers : (array of shape (n_columns,), Features or None) or None
+        For a table with gaps: a value within each column, and the features. Pieces are then
+        `RowsWithGaps` relative to these values.
 
     Attributes
     ----------
@@ -36,12 +41,19 @@ class StoredRows:
         Maximum duration of an exact search among the rows.
     turned : bool
         Whether the rows are directions.
+    with_gaps : bool
+        Whether pieces are `RowsWithGaps`.
     shape : (int, int)
         The shape, as for an array.
     """
 
     def __init__(
-        self, stored: Stored, exponent: int = 0, *, directions: Callable[[Any], Any] | None = None
+        self,
+        stored: Stored,
+        exponent: int = 0,
+        *,
+        directions: Callable[[Any], Any] | None = None,
+        centers: tuple[Floats, Features | None] | None = None,
     ) -> None:
         change = (
             partial(_scaled, exponent=exponent)
@@ -49,6 +61,12 @@ class StoredRows:
             else partial(_turned, directions=directions)
         )
         self.pieces, self.hours = View(stored, change=change), stored.hours
+        self.with_gaps = centers is not None
+        if centers is not None:
+            values = scale_by_power_of_two(centers[0], -exponent)
+            to_gaps = partial(_with_gaps, centers=values, features=centers[1])
+            self.pieces = View(self.pieces, change=to_gaps)
+            self.pieces.is_sparse, self.pieces.density = False, 1.0
         self.turned = directions is not None
         self.shape = (stored.shape[0], stored.shape[1] + self.turned)
 
@@ -92,6 +110,12 @@ def _scaled(piece: Any, _: Group, *, exponent: int) -> Any:
         return scaled
     rows = np.ascontiguousarray(piece, dtype=np.float64)
     return scale_by_power_of_two(rows, -exponent) if exponent else rows
+
+
+def _with_gaps(piece: Any, _: Group, *, centers: Floats, features: Features | None) -> RowsWithGaps:
+    values = piece.toarray() if sp.issparse(piece) else piece
+    observed = ~np.isnan(values)
+    return RowsWithGaps(np.where(observed, values - centers, 0.0), observed, features)
 
 
 def _turned(piece: Any, _: Group, *, directions: Callable[[Any], Any]) -> Any:

@@ -26,6 +26,8 @@ from graphsieve.table.blocks import (
 )
 from graphsieve.table.columns import NO_EXPONENT, MemoryTable, Table, by_columns
 from graphsieve.table.containers import check_finite_piece
+from graphsieve.table.features import Features
+from graphsieve.table.gaps import Gaps, gaps_in
 from graphsieve.table.stored.pieces import (
     BYTES,
     ROWS_HELD,
@@ -40,6 +42,7 @@ from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
 
 TableKind = TypeVar("TableKind", bound=Table)
 
+GAP_BYTES = 16  # bytes per missing cell while their positions are collected
 FEW_BYTES = 2**24  # maximum size of a part that is loaded from another machine
 
 
@@ -81,19 +84,84 @@ class StoredTable(Table):
     """A matrix of samples × features that is read in pieces.
 
     The values are checked once, while their extremes are computed.
+
+    Parameters
+    ----------
+    stored : Stored
+        The values, with NaN in missing cells.
+    missing : {"use", "refuse"}
+        Whether missing cells are accepted.
+    extremes, gaps : array and sparse matrix, optional
+        The result of `checked_extremes`, if it is available.
+    fills : array of shape (n_columns,), optional
+        The values of missing cells, by default a value of the column.
     """
 
-    def __init__(self, stored: Stored, *, extremes: Floats | None = None) -> None:
+    def __init__(
+        self,
+        stored: Stored,
+        *,
+        missing: str = "refuse",
+        extremes: Floats | None = None,
+        gaps: Gaps | None = None,
+        fills: Floats | None = None,
+    ) -> None:
         refuse_narrow_memory(stored)
-        self.stored, self.feature_names = stored, stored.names
+        if extremes is None:
+            extremes, gaps = checked_extremes(stored, missing)
+        self._extremes, self.gaps, self._with_nan = extremes, gaps, stored
+        self._fills = extremes[2] if fills is None else fills
+        self.stored = stored
+        if gaps is not None:
+            self.stored = View(stored, change=partial(_filled, values=self._fills))
+        self.feature_names = stored.names
         self.n_samples, self.n_columns = stored.shape
         self.is_sparse, self.at_hand = stored.is_sparse, stored.at_hand
         self.most_held = stored.memory // (ROWS_HELD * BYTES)
         self.n_entries = int(self.n_samples * self.n_columns * stored.density)
-        self._extremes = checked_extremes(stored) if extremes is None else extremes
+
+    @property
+    def _source(self) -> Stored:
+        """The values, with NaN in the cells that are missing and do not count as observed."""
+        return self.stored if self.gaps is None else self._with_nan
 
     def _same(self) -> StoredTable:
-        return self._with(StoredTable(self.stored, extremes=self._extremes))
+        return self._with(
+            StoredTable(self._source, extremes=self._extremes, gaps=self.gaps, fills=self._fills)
+        )
+
+    def filled_with(self, values: Floats) -> StoredTable:
+        """Return the table with these values in the missing cells, which then count as observed.
+
+        Values beyond the observed ones of a column are replaced by the nearest of these.
+        """
+        values = np.clip(values, *self._extremes[:2])
+        table = self._with(
+            StoredTable(self._source, extremes=self._extremes, gaps=self.gaps, fills=values)
+        )
+        table.gaps = None
+        return table
+
+    def gap_values(self) -> Floats:
+        return self._fills
+
+    def in_memory(self) -> Iterator[tuple[Integers, MemoryTable]]:
+        sizes = np.ones(self.n_columns) if self.features is None else self.features.sizes
+        part = (np.cumsum(sizes) - sizes) // max(1, self.stored.fitting_columns(0.5))
+        for number in np.unique(part):
+            features = np.flatnonzero(part == number)
+            columns = features if self.features is None else self.features.columns_of(features)
+            table = self._read(columns)
+            if self.features is not None:
+                table.features = self.features.take(features)
+            yield features, table
+
+    def _read(self, columns: Integers) -> MemoryTable:
+        """Read some columns into memory."""
+        piece = next(iter(self.stored.over_columns([columns], itself)))
+        table = MemoryTable.trusted(piece, None)
+        table.weights, table.gaps = self.weights, gaps_in(self.gaps, columns=columns)
+        return table
 
     def _with(self, table: TableKind) -> TableKind:
         """Return a table with the features and weights of this one."""
@@ -154,7 +222,11 @@ class StoredTable(Table):
         if self.geometry is not None:
             return self.geometry.rows
         exponent = unit_exponent(int(exponents_of(self._extremes).max()))
-        return StoredRows(self.stored, exponent), exponent
+        return StoredRows(self._source, exponent, centers=self._centers(self._fills)), exponent
+
+    def _centers(self, centers: Floats) -> tuple[Floats, Features | None] | None:
+        """Return what rows with gaps need in addition to the values, or None without gaps."""
+        return None if self.gaps is None else (centers, self.features)
 
     @property
     def _most_loaded(self) -> int:
@@ -174,8 +246,10 @@ class StoredTable(Table):
         if view.n_bytes <= self._most_loaded:
             held = _columnwise(fetched_rows(self.stored, chosen))
             table: Table = self._with(MemoryTable.trusted(held, None))
+            table.gaps = gaps_in(self.gaps, chosen)
         else:
-            table = self._with(StoredTable(view))
+            view = View(self._source, rows=chosen)
+            table = self._with(StoredTable(view, missing="use"))
         table.weights = self._weights_of(chosen)
         return table
 
@@ -183,23 +257,28 @@ class StoredTable(Table):
         chosen = np.asarray(columns, dtype=np.int64)
         view = View(self.stored, columns=chosen)
         if view.n_bytes <= self._most_loaded:
-            piece = next(iter(self.stored.over_columns([chosen], itself)))
-            table: Table = MemoryTable.trusted(piece, view.names)
+            table: Table = self._read(chosen)
         else:
-            table = StoredTable(view, extremes=self._extremes[:, columns])
-        if self.features is not None:  # The columns of a feature have no names.
-            table.feature_names = None
+            table = StoredTable(
+                View(self._source, columns=chosen),
+                extremes=self._extremes[:, columns],
+                gaps=gaps_in(self.gaps, columns=chosen),
+                fills=self._fills[columns],
+            )
+        # The columns of a feature have no names.
+        table.feature_names = view.names if self.features is None else None
         table.weights = self.weights
         return table
 
     def divided(self, exponent: NDArray[np.intc], size: Floats) -> Table:
         view = View(
-            self.stored,
+            self._source,
             change=partial(_divided, exponent=exponent, shift=np.zeros(len(size)), size=size),
         )
         # Division preserves the order, so the new extremes are the divided old ones.
         extremes = scale_by_power_of_two(self._extremes, -exponent) / size
-        return self._with(StoredTable(view, extremes=extremes))
+        fills = scale_by_power_of_two(self._fills, -exponent) / size
+        return self._with(StoredTable(view, extremes=extremes, gaps=self.gaps, fills=fills))
 
     def on_unit_ranges(self, weights: Floats) -> StoredRows:
         """Return the rows with every column scaled to range 1, times its weight.
@@ -210,9 +289,10 @@ class StoredTable(Table):
         size = np.where(block.range > 0, block.range, 1.0) / weights
         return StoredRows(
             View(
-                self.stored,
+                self._source,
                 change=partial(_divided, exponent=block.exponent, shift=block.shift, size=size),
-            )
+            ),
+            centers=self._centers(np.zeros(self.n_columns)),
         )
 
     def entries_by_row(self) -> Integers:
@@ -249,26 +329,50 @@ def read_columns(stored: Stored, columns: Integers) -> Any:
     return np.empty(view.shape) if found is None else found
 
 
-def checked_extremes(stored: Stored) -> Floats:
-    """Return the smallest and largest value of every column, and the first of least magnitude.
+def checked_extremes(stored: Stored, missing: str) -> tuple[Floats, Gaps | None]:
+    """Return the smallest and largest value of every column, the first of least magnitude, and gaps.
 
-    An error is raised if any value is not finite.
+    An error is raised if a value is infinite, or missing although missing values are refused.
     """
     groups = stored.column_groups() if stored.columnwise else stored.row_groups()
-    starts, shared = [group.start for group in groups], (stored.names, stored.columnwise)
-    if stored.columnwise:
-        return np.concatenate(
-            list(stored.over_columns(groups, _checked_extremes, starts, shared=shared)), axis=1
-        )
+    starts = [group.start for group in groups]
+    over = stored.over_columns if stored.columnwise else stored.over_rows
+    pieces = over(
+        groups, _checked_extremes, starts, shared=(stored.names, stored.columnwise, missing)
+    )
     found: Floats | None = None
-    for here in stored.over_rows(groups, _checked_extremes, starts, shared=shared):
+    gaps, kind = [], np.int32 if stored.shape[0] < 2**31 else np.int64
+    for group, (here, rows, columns) in zip(groups, pieces, strict=True):
+        first = (0, group.start) if stored.columnwise else (group.start, 0)
+        gaps.append(
+            (rows.astype(kind) + kind(first[0]), columns.astype(np.int32) + np.int32(first[1]))
+        )
         if found is None:
             found = here
+        elif stored.columnwise:
+            found = np.concatenate([found, here], axis=1)
         else:
             least = np.where(np.abs(here[2]) < np.abs(found[2]), here[2], found[2])
             found = np.stack([np.minimum(found[0], here[0]), np.maximum(found[1], here[1]), least])
     assert found is not None
-    return found
+    rows, columns = (np.concatenate(part) for part in zip(*gaps, strict=True))
+    if not len(rows):
+        return found, None
+    refuse_many_gaps(stored, len(rows))
+    marks = np.ones(len(rows), dtype=bool)
+    found = np.where(np.isfinite(found), found, 0.0)  # columns without observed values
+    return found, sp.csc_array((marks, (rows, columns)), shape=stored.shape)
+
+
+def refuse_many_gaps(stored: Stored, n_missing: int) -> None:
+    """Raise an error if the positions of the missing cells exceed the memory limit."""
+    needed = n_missing * GAP_BYTES
+    if needed > stored.memory:
+        raise InputError(
+            f"the positions of {n_missing:,} missing values need {memory_text(needed)}, but the "
+            f"memory limit is {memory_text(stored.memory)}; pass graphsieve.stored(X, "
+            f"memory={memory_text(needed, enough=True)!r}) or more, or drop mostly empty columns."
+        )
 
 
 def refuse_pieces(stored: Stored) -> NoReturn:
@@ -291,12 +395,61 @@ def refuse_narrow_memory(stored: Stored) -> None:
 
 
 def _checked_extremes(
-    piece: Any, first: int, names: tuple[str, ...] | None, columnwise: bool
-) -> Floats:
-    found = extremes_of(piece)
-    if not np.isfinite(found).all():
-        check_finite_piece(piece, names, *((0, first) if columnwise else (first, 0)))
-    return found
+    piece: Any, first: int, names: tuple[str, ...] | None, columnwise: bool, missing: str
+) -> tuple[Floats, Integers, Integers]:
+    """Return the extremes of a piece, and the rows and columns of its missing cells."""
+    found, nothing = extremes_of(piece), np.empty(0, dtype=np.int64)
+    if np.isfinite(found).all():
+        return found, nothing, nothing
+    position = (0, first) if columnwise else (first, 0)
+    if missing == "refuse":
+        check_finite_piece(piece, names, *position)
+    rows, columns = _missing_cells(piece)
+    if not len(rows):
+        check_finite_piece(piece, names, *position)
+        return found, nothing, nothing
+    check_finite_piece(
+        _filled(piece, slice(None), values=np.zeros(piece.shape[1])), names, *position
+    )
+    for column in np.unique(columns):
+        own = piece[:, [column]]
+        observed = (own.toarray() if sp.issparse(own) else own).ravel().astype(np.float64)
+        observed = observed[~np.isnan(observed)]
+        found[:, column] = np.inf, -np.inf, np.inf
+        if len(observed):
+            found[:, column] = extremes_of(observed[:, None])[:, 0]
+    return found, rows, columns
+
+
+def _missing_cells(piece: Any) -> tuple[Integers, Integers]:
+    if not sp.issparse(piece):
+        rows, columns = np.nonzero(np.isnan(piece))
+        return rows, columns
+    entries = piece.tocoo()
+    missing = np.isnan(entries.data)
+    return entries.row[missing].astype(np.int64), entries.col[missing].astype(np.int64)
+
+
+def _filled(piece: Any, columns: Group, *, values: Floats) -> Any:
+    """Return a piece with one value per column in place of NaN."""
+    rows, places = _missing_cells(piece) if piece.dtype.kind == "f" else ((), ())
+    if not len(rows):
+        return piece
+    values = values[columns]
+    if not sp.issparse(piece):
+        piece = piece.astype(np.float64)
+        piece[rows, places] = values[places]
+        return piece
+    piece = piece.copy()
+    missing = np.isnan(piece.data)
+    owner = (
+        piece.indices
+        if isinstance(piece, sp.csr_array)
+        else np.repeat(np.arange(piece.shape[1]), np.diff(piece.indptr))
+    )
+    piece.data[missing] = values[owner[missing]]
+    piece.eliminate_zeros()
+    return piece
 
 
 def _entries(piece: Any) -> Integers:
