@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from graphsieve.datasets import DataUnavailableError  # noqa: E402
-from mixed import data, selections  # noqa: E402 - needs the path set above
+from mixed import data, missing, selections  # noqa: E402 - needs the path set above
 from mixed.running import SIZES, Settings, read_records, run  # noqa: E402
 
 
@@ -24,7 +25,10 @@ def main() -> int:
     parser.add_argument("file", type=Path, nargs="?", default=Path("mixed.jsonl"))
     parser.add_argument("--tables", help="names of tables, separated by commas")
     parser.add_argument("--labels", default="60,all", help="numbers of known labels, or all")
-    parser.add_argument("--methods", default=",".join(selections.SELECTIONS))
+    parser.add_argument("--methods", help="names of selections, separated by commas")
+    parser.add_argument(
+        "--missing", action="store_true", help="select from tables with their natural gaps"
+    )
     parser.add_argument("--rows", type=int, default=2000, help="maximum number of rows")
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=5)
@@ -32,18 +36,35 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="number of processes")
     parser.add_argument("--only-table", action="store_true", help="print the results of the file")
     given = parser.parse_args()
-    settings = Settings(given.rows, given.folds, given.repeats, given.seed)
+    settings = Settings(given.rows, given.folds, given.repeats, given.seed, given.missing)
     if not given.only_table:
         names = _available(
-            given.tables.split(",") if given.tables else [*data.TARGETS, *data.CODED]
+            given.tables.split(",")
+            if given.tables
+            else missing.TABLES
+            if given.missing
+            else [*data.TARGETS, *data.CODED]
         )
-        methods, levels = given.methods.split(","), given.labels.split(",")
+        known = missing.WITH_GAPS if given.missing else selections.SELECTIONS
+        methods = given.methods.split(",") if given.methods else list(known)
+        levels = given.labels.split(",")
         run(names, levels, methods, settings, given.file, jobs=given.jobs, log=_log)
-    print(_text(read_records(given.file)))
+    records = [
+        one
+        for one in read_records(given.file)
+        if one["settings"].get("missing", False) == given.missing
+    ]
+    complete = [one for one in records if "failed" not in one]
+    print(_text(complete))
+    if given.missing:
+        print(missing.differences(complete).to_string())
+    for one in records:
+        if "failed" in one:
+            print(f"{one['table']}, {one['level']} labels, {one['method']}: {one['failed']}")
     return 0
 
 
-def _available(names: list[str]) -> list[str]:
+def _available(names: Sequence[str]) -> list[str]:
     found = []
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""The tables: numbers and categories without gaps, a target, and the folds."""
+"""The tables: numbers and categories, with or without gaps, a target, and the folds."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Problem:
     Attributes
     ----------
     frame : DataFrame
-        The features. Categories are text.
+        The features. Categories are text. Missing cells are NaN.
     y : array
         Class codes (int) or target (float).
     numeric_codes : bool
@@ -78,11 +78,9 @@ class Problem:
     def columns(self) -> tuple[Floats, list[Integers]]:
         """One-hot columns in their original units, and the columns of each feature."""
         parts = [
-            self.frame[[name]].to_numpy(float)
-            if name not in self.categories
-            else pd.get_dummies(self.frame[name]).to_numpy(float)[
-                :, _one_of_two(self.frame[name]) :
-            ]
+            _one_hot(self.frame[name])
+            if name in self.categories
+            else self.frame[[name]].to_numpy(float)
             for name in self.frame
         ]
         starts = np.cumsum([0] + [part.shape[1] for part in parts])
@@ -94,14 +92,16 @@ class Problem:
         return list(parts.split(self.frame, self.y))
 
 
-def _one_of_two(values: pd.Series) -> int:
-    """Return the first column to keep: two levels need only one column."""
-    return int(values.nunique() == 2)
+def _one_hot(values: pd.Series) -> Floats:
+    """Return a column for each level. Two levels need only one column."""
+    columns = pd.get_dummies(values).to_numpy(float)[:, int(values.nunique() == 2) :]
+    columns[values.isna()] = np.nan
+    return columns
 
 
 @lru_cache(maxsize=1)
-def problem(name: str, rows: int, seed: int) -> Problem:
-    """Read a table, fill its gaps, and draw at most this number of rows."""
+def problem(name: str, rows: int, seed: int, *, fill: bool = True) -> Problem:
+    """Read a table, fill its gaps if requested, and draw at most this number of rows."""
     frame = read(name)
     target = frame.pop("target for the benchmark" if name in CODED else TARGETS[name])
     known = target.notna()
@@ -116,10 +116,10 @@ def problem(name: str, rows: int, seed: int) -> Problem:
     if classes:
         frequent = np.flatnonzero(np.bincount(y)[y] >= 5)
         frame, y = frame.iloc[frequent], np.unique(y[frequent], return_inverse=True)[1]
-    filled = {name: _filled(frame[name]) for name in frame}
+    typed = {name: (filled if fill else _with_gaps)(frame[name]) for name in frame}
     usable = {
         name: values
-        for name, values in filled.items()
+        for name, values in typed.items()
         if values.dtype != object
         or values.nunique() <= 2
         or values.nunique() * ROWS_PER_LEVEL <= len(values)
@@ -152,7 +152,11 @@ def read(name: str) -> pd.DataFrame:
     return frame
 
 
-def _filled(values: pd.Series) -> pd.Series:
+def _with_gaps(values: pd.Series) -> pd.Series:
+    return filled(values).where(values.notna(), np.nan)
+
+
+def filled(values: pd.Series) -> pd.Series:
     """Fill gaps with the median, or with the most frequent level."""
     if values.dtype == bool:
         return values.astype(float)

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from mixed.data import Floats, Integers, Problem, problem
+from mixed.missing import WITH_GAPS
 from mixed.selections import RANDOM_DRAWS, SELECTIONS
 
 SIZES = (3, 6, 10)
@@ -32,6 +34,7 @@ class Settings:
     folds: int
     repeats: int
     seed: int
+    missing: bool = False  # whether selections and learners get the gaps of the table
 
 
 def learners(classes: bool) -> dict[str, Any]:
@@ -41,7 +44,9 @@ def learners(classes: bool) -> dict[str, Any]:
         if classes
         else HistGradientBoostingRegressor(random_state=0),
         "linear": make_pipeline(
-            StandardScaler(), LogisticRegression(max_iter=1000) if classes else ridge
+            SimpleImputer(strategy="median", keep_empty_features=True),
+            StandardScaler(),
+            LogisticRegression(max_iter=1000) if classes else ridge,
         ),
     }
 
@@ -94,34 +99,40 @@ def run_table(
 ) -> list[dict[str, Any]]:
     """Return the records of one table with one number of known labels."""
     warnings.simplefilter("ignore")
-    data = problem(name, settings.rows, settings.seed)
+    data = problem(name, settings.rows, settings.seed, fill=not settings.missing)
     judge = Judge(data, data.splits(settings.folds, settings.repeats, settings.seed))
     baseline = judge.baseline()
     records = []
     for method in methods:
-        errors, seconds = _over_folds(judge, level, method, settings.seed)
-        records.append(
-            {
-                "table": name,
-                "level": level,
-                "method": method,
-                "settings": asdict(settings),
-                "shape": list(data.frame.shape),
-                "categories": len(data.categories),
-                "errors": {
-                    learner: (found / baseline).round(5).tolist()
-                    for learner, found in errors.items()
-                },
-                "seconds": round(seconds / len(judge.splits), 3),
-            }
-        )
+        record = {
+            "table": name,
+            "level": level,
+            "method": method,
+            "settings": asdict(settings),
+            "shape": list(data.frame.shape),
+            "categories": len(data.categories),
+        }
+        try:
+            errors, seconds = _over_folds(judge, level, method, settings.seed)
+        except Exception as error:  # The run continues. The tables show the failure.
+            records.append(record | {"failed": f"{type(error).__name__}: {error}"})
+            continue
+        record["errors"] = {
+            learner: (found.mean(axis=(0, 1)) / baseline).round(5).tolist()
+            for learner, found in errors.items()
+        }
+        record["by_fold"] = {
+            learner: (found.mean(axis=(1, 2)) / baseline).round(5).tolist()
+            for learner, found in errors.items()
+        }
+        records.append(record | {"seconds": round(seconds / len(judge.splits), 3)})
     return records
 
 
 def _over_folds(
     judge: Judge, level: str, method: str, seed: int
 ) -> tuple[dict[str, Floats], float]:
-    """Return the mean error of each learner by size, and the seconds of all selections."""
+    """Return the errors of each learner by fold, draw and size, and the seconds of all selections."""
     errors: dict[str, list[list[float]]] = {learner: [] for learner in learners(True)}
     seconds, (columns, members) = 0.0, judge.data.columns
     for fold, (train, _) in enumerate(judge.splits):
@@ -134,11 +145,12 @@ def _over_folds(
         told.__dict__["columns"] = columns[train], members
         for draw in range(RANDOM_DRAWS if method == "random" else 1):
             start = time.perf_counter()
-            order = SELECTIONS[method](told, 1000 * fold + draw)
+            order = (SELECTIONS | WITH_GAPS)[method](told, 1000 * fold + draw)
             seconds += time.perf_counter() - start
             for learner, found in errors.items():
                 found.append([judge.error(learner, fold, order[:size]) for size in SIZES])
-    return {learner: np.mean(found, axis=0) for learner, found in errors.items()}, seconds
+    shape = len(judge.splits), -1, len(SIZES)
+    return {learner: np.reshape(found, shape) for learner, found in errors.items()}, seconds
 
 
 def _partly_known(data: Problem, train: Integers, level: str, seed: Any) -> Any:

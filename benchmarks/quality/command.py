@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from graphsieve._base.errors import InputError
 from graphsieve.datasets import DataUnavailableError, load
-from quality import candidates, page, sets, tables
+from quality import candidates, missing, page, sets, tables
 from quality.knowledge import LEVELS
 from quality.running import Settings, cells, outstanding, read_records, run
 
 QUICK_SETTINGS = {"rows": 1500, "folds": 3, "limit": 5.0}
 FULL_SETTINGS = {"rows": 3000, "folds": 5, "limit": 12.0}
+MISSING_SETTINGS = {"rows": 600, "folds": 3}
 QUICK_LEVELS = "4,5%"
 
 
@@ -30,13 +31,17 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
-    defaults = QUICK_SETTINGS if given.quick else FULL_SETTINGS
+    defaults = (
+        MISSING_SETTINGS if given.missing else QUICK_SETTINGS if given.quick else FULL_SETTINGS
+    )
     settings = Settings(
         int(given.rows or defaults["rows"]),
         int(given.folds or defaults["folds"]),
         given.repeats,
         given.seed,
     )
+    if given.missing:
+        return _run_missing(given, settings)
     limit = float(given.limit or defaults["limit"])
     names = (
         given.sets.split(",")
@@ -61,6 +66,14 @@ def _run(arguments: Sequence[str]) -> int:
             read_records(given.file), settings, markdown=given.markdown, detail=given.detail
         )
     )
+    return 0
+
+
+def _run_missing(given: argparse.Namespace, settings: Settings) -> int:
+    levels = _levels(given.knowledge or "all,4,5%", missing.KNOWLEDGE)
+    found = _available((given.sets or ",".join(missing.SETS)).split(","))
+    missing.run(found, levels, settings, given.file, jobs=given.jobs, log=_log)
+    print(missing.report(missing.read(given.file, settings), markdown=given.markdown))
     return 0
 
 
@@ -129,6 +142,12 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="eight data sets, one amount of supervision, few methods, three folds",
     )
+    parser.add_argument(
+        "--missing",
+        action="store_true",
+        help="remove cells of the training rows, and compare selections from tables with gaps "
+        "(--knowledge may contain all; default: all,4,5%%)",
+    )
     parser.add_argument("--sets", help="names of data sets, separated by commas")
     parser.add_argument(
         "--knowledge",
@@ -168,12 +187,12 @@ def _add_form(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _levels(names: str) -> list[str]:
+def _levels(names: str, known: Iterable[str] = LEVELS) -> list[str]:
     found = names.split(",")
     for name in found:
-        if name not in LEVELS:
+        if name not in known:
             raise InputError(
-                f"there is no level of supervision {name!r}; choose from {', '.join(LEVELS)}."
+                f"there is no level of supervision {name!r}; choose from {', '.join(known)}."
             )
     return found
 

@@ -180,7 +180,8 @@ def test_infinite_values_are_still_refused():
 
 def test_distances_use_shared_columns():
     X = np.array([[0.0, 0, np.nan], [3, np.nan, 1], [np.nan, 4, 5], [np.nan, np.nan, 2]])
-    rows, _ = MemoryTable(X, missing="use").rows
+    observed = ~np.isnan(X)
+    rows = RowsWithGaps(np.where(observed, X, 0.0), observed)
     first, second = np.triu_indices(4, 1)
     found = squared_distances(rows, first, second)
     # The samples 0 and 3 share no column.

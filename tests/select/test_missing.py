@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -15,6 +17,7 @@ from sklearn.utils import get_tags
 from graphsieve import (
     FloatingSieve,
     GraphSieve,
+    GraphSieveWarning,
     HybridSieve,
     InputError,
     IterativeSieve,
@@ -105,7 +108,8 @@ def test_relevance_and_tests_use_the_observed_samples():
     for feature in range(HOLED.shape[1]):
         rows = np.flatnonzero(~np.isnan(HOLED[:, feature]))
         alone = MemoryTable(X[rows][:, [feature]])
-        assert_allclose(shares[feature], relevance(alone, known[rows])[0], rtol=1e-12)
+        share = relevance(alone, known[rows])[0] * len(rows) / len(HOLED)
+        assert_allclose(shares[feature], share, rtol=1e-12)
         assert_allclose(p_values[feature], association_p_values(alone, known[rows])[0], rtol=1e-12)
     assert_array_equal(relevant_columns(holed, known).mask[:3], [True, True, True])
 
@@ -161,7 +165,7 @@ def test_a_pipeline_with_an_imputer():
 
 
 def test_weights_and_gaps():
-    weights = RNG.integers(1, 4, size=N)
+    weights = np.random.default_rng(2).integers(1, 4, size=N)
     found = GraphSieve("fisher", n_features_to_select=2).fit(HOLED, CLASSES, sample_weight=weights)
     rows = np.repeat(np.arange(N), weights)
     assert_allclose(found.scores_, scores.fisher_score(HOLED[rows], CLASSES[rows]), rtol=1e-10)
@@ -184,9 +188,10 @@ def test_copies_have_the_same_gaps():
 
 
 def with_informative_gaps():
-    values = RNG.normal(size=(N, 6))
-    values[RNG.random(N) < np.where(CLASSES == 0, 0.6, 0.1), 1] = np.nan
-    values[RNG.random(N) < 0.3, 2] = np.nan
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(N, 6))
+    values[rng.random(N) < np.where(CLASSES == 0, 0.6, 0.1), 1] = np.nan
+    values[rng.random(N) < 0.3, 2] = np.nan
     values[:3, 3] = np.nan
     values[:, 4] = np.nan
     return values
@@ -297,7 +302,7 @@ def test_learners_get_the_medians_of_the_training_rows():
             seen.append((self.X_, X))
             return np.zeros(len(X))
 
-    target = RNG.normal(size=N)
+    target = np.random.default_rng(3).normal(size=N)
     evaluate(["variance"], HOLED, target, sizes=[8], learners=Recording())
     for train, test in seen:
         medians = np.nanmedian(np.where(np.isin(train, HOLED), train, np.nan), axis=0)
@@ -351,7 +356,8 @@ def test_shared_gaps_do_not_look_like_structure(kind):
 
 
 def test_the_structure_test_does_not_depend_on_the_order():
-    rows, columns = RNG.permutation(N), RNG.permutation(8)
+    rng = np.random.default_rng(4)
+    rows, columns = rng.permutation(N), rng.permutation(8)
     one, other = (
         relevant_columns(MemoryTable(values, missing="use"), Supervision.nothing(N)).p_values
         for values in (HOLED, HOLED[rows][:, columns])
@@ -420,3 +426,60 @@ def test_histograms_have_no_bin_for_a_fill():
     drawn = rank(coded, CLASSES).portraits["features"]
     (feature,) = [one for one in drawn if one["feature"] == "x0"]
     assert len(feature["histogram"]["edges"]) == 3
+
+
+@pytest.mark.parametrize("n_selected", [3, "auto"])
+@pytest.mark.parametrize("kind", ["labels", "targets", "pairs", "probabilities"])
+@pytest.mark.parametrize("seen", range(5))
+def test_a_feature_that_few_supervised_samples_have(kind, seen, n_selected):
+    """Two of its values would separate the classes perfectly."""
+    rng = np.random.default_rng(1)
+    table, classes = rng.normal(size=(40, 6)), np.where(np.arange(40) < 8, np.arange(40) % 2, -1)
+    table[:, 0] += 3 * (np.arange(40) % 2)
+    table[seen:8, 5] = np.nan
+    probabilities = np.full((40, 2), np.nan)
+    probabilities[:8] = np.where(classes[:8, None] == [0, 1], 0.9, 0.1)
+    known = {
+        "labels": Supervision.from_labels(classes),
+        "targets": Supervision.from_targets(np.where(classes < 0, np.nan, table[:, 0])),
+        "pairs": Supervision.from_pairs(40, [(0, 2), (1, 3)], [(0, 1), (4, 5)]),
+        "probabilities": Supervision.from_probabilities(probabilities),
+    }[kind]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphSieveWarning)
+        sieve = GraphSieve(n_features_to_select=n_selected).fit(table, supervision=known)
+    assert sieve.relevance_[5] <= seen / (8 if kind != "pairs" else 6) + 1e-12
+    assert sieve.ranking_[0] == 1
+
+
+def test_features_with_fewer_than_three_values_rank_last():
+    table = X.copy()
+    table[2:, 1] = np.nan
+    for given in (table, sp.csr_array(np.where(table == 0, 1e-9, table)), pd.DataFrame(table)):
+        with pytest.warns(
+            GraphSieveWarning,
+            match=r"1 of \d+ features cannot be scored \(observed in fewer than 3",
+        ):
+            sieve = GraphSieve(n_features_to_select=3).fit(given, CLASSES)
+        assert sieve.ranking_[1] == X.shape[1]
+    with pytest.warns(GraphSieveWarning, match="fewer than 3 samples"):
+        assert np.isnan(scores.laplacian_score(table)[1])
+    frame = pd.DataFrame(X).add_prefix("x").assign(word=np.where(np.arange(len(X)) < 2, "a", None))
+    with pytest.warns(GraphSieveWarning, match="fewer than 3 samples"):
+        assert GraphSieve("fisher").fit(frame, CLASSES).ranking_[-1] == X.shape[1] + 1
+
+
+def test_samples_without_values_are_reported():
+    table = X.copy()
+    table[4] = np.nan
+    with pytest.warns(GraphSieveWarning, match=f"^1 of {len(X)} samples has no values"):
+        GraphSieve(n_features_to_select=3).fit(table, CLASSES)
+    table[:, 0] = np.nan
+    with pytest.warns(GraphSieveWarning, match=f"rank last; 1 of {len(X)} samples has no values"):
+        GraphSieve(n_features_to_select=3).fit(table, CLASSES)
+
+
+def test_a_line_about_missing_values_if_progress_is_shown(capsys):
+    GraphSieve(n_features_to_select=3, progress=True).fit(HOLED, CLASSES)
+    told = capsys.readouterr().err
+    assert f"graphsieve: {np.isnan(HOLED).sum()} missing values; each feature is scored" in told

@@ -13,20 +13,21 @@ import numpy as np
 from graphsieve._base.array_types import Floats
 from graphsieve.graphs.neighbors.strategy import remembering
 from graphsieve.table.columns import Table
+from graphsieve.table.gaps import too_few
 
 
 def on_observed(table: Table, evaluate: Callable[[Table], Floats]) -> Floats:
     """Return one value per feature, computed on the samples where the feature is observed.
 
     `evaluate` computes the values for a table without gaps, in which missing samples have mass 0. A
-    feature that is observed in fewer than two samples gets NaN.
+    feature that is observed in too few samples gets NaN.
     """
     if table.gaps is None:
         return evaluate(table)
     geometry = remembering(table, 1).geometry
     values = np.full(table.n_features, np.nan)
     for features, observed, part in table.observed_parts():
-        if np.count_nonzero(observed) < 2:
+        if too_few(~observed):
             continue
         part.geometry, part.compressed = geometry, table.compressed
         part.weights = table.weights if observed.all() else np.where(observed, table.masses, 0.0)

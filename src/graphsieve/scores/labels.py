@@ -89,9 +89,8 @@ def fisher(table: Table, known: Supervision) -> Scored:
     def between_and_within(block: Block) -> tuple[Floats, Floats]:
         classes = moments(block, by_class)
         # Computed relative to the first class mean, so that equal means give exactly zero.
-        mean = (
-            classes.mean[0]
-            + weighted_sum(classes.mass, classes.mean - classes.mean[0]) / classes.mass.sum()
+        mean = classes.mean[0] + divided(
+            weighted_sum(classes.mass, classes.mean - classes.mean[0]), classes.mass.sum()
         )
         between = weighted_sum(classes.mass, (classes.mean - mean) ** 2)
         return between, weighted_sum(np.ones(n_classes), classes.scatter)

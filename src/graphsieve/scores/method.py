@@ -33,6 +33,7 @@ from graphsieve.graphs.observed import on_observed
 from graphsieve.supervision.value import Kind, Supervision
 from graphsieve.table.any_table import as_table
 from graphsieve.table.columns import Table
+from graphsieve.table.gaps import FEWEST_OBSERVED, gaps_of_features
 
 Law = Literal["shift", "scale", "row order", "column order", "copies", "sparse", "chunks"]
 ALL_LAWS: frozenset[Law] = frozenset(
@@ -193,7 +194,7 @@ def score(
     check_length(known, table)
     checked_parameters = checked(parameters, RULES)
     values = scored(core, searched(table, neighbors), known, **checked_parameters).values
-    warn_of_unscorable(values)
+    warn_of_unscorable(values, table)
     return values
 
 
@@ -282,16 +283,29 @@ def refuse_several_columns(
         )
 
 
-def warn_of_unscorable(values: Floats) -> None:
-    """Warn once, with the number of features that have no score."""
-    unscorable = int(np.isnan(values).sum())
+def warn_of_unscorable(values: Floats, table: Table) -> None:
+    """Warn once about features that have no score, and samples without any value."""
+    unscorable, reason, empty_samples = int(np.isnan(values).sum()), "", 0
+    if table.gaps is not None:
+        n_missing = np.diff(gaps_of_features(table.gaps, table.features).indptr)
+        if (n_missing > table.n_samples - FEWEST_OBSERVED).any():
+            reason = f"observed in fewer than {FEWEST_OBSERVED} samples, "
+        empty_samples = int(np.count_nonzero(table.gaps.sum(axis=1) == table.n_columns))
+    empty: tuple[str, ...] = ()
+    if empty_samples:
+        has = "has" if empty_samples == 1 else "have"
+        empty = f"{empty_samples} of {table.n_samples} ", phrase("samples"), f" {has} no values"
     if unscorable:
         warn(
             f"{unscorable} of {len(values)} ",
             phrase("features"),
-            " cannot be scored (constant, or constant among the ",
+            f" cannot be scored ({reason}constant, or constant among the ",
             phrase("samples"),
             " that the score compares); ",
             phrase("they are NaN"),
-            " and rank last.",
+            " and rank last",
+            *(("; ", *empty) if empty else ()),
+            ".",
         )
+    elif empty:
+        warn(*empty, ", so they are compared with no others; consider dropping them.")

@@ -230,6 +230,8 @@ def pearson(table: Table, known: Supervision) -> Scored:
     if target.ndim == 2:
         return Scored(_multiple_correlations(rows_of(table, labeled), target[labeled]))
     part = rows_of(table, labeled)
+    if not part.masses.any():
+        return Scored(np.full(table.n_features, np.nan))
     exponent = int(np.frexp(np.abs(target[labeled]).max())[1])
     centered = np.ldexp(target[labeled], -exponent)
     centered = centered - centered[0]  # A constant target becomes exactly zero.

@@ -57,7 +57,7 @@ def scored_together(
         for method, chosen in options.items()
     }
     for values in found.values():
-        warn_of_unscorable(values)
+        warn_of_unscorable(values, table)
     return found
 
 

@@ -143,7 +143,7 @@ def iterative_ranking(
         step=step,
         variant=variant,
     )
-    warn_of_unscorable(last_scores(path, table.n_features))
+    warn_of_unscorable(last_scores(path, table.n_features), table)
     return path.order
 
 

@@ -15,8 +15,7 @@ from graphsieve._base.array_types import Booleans, Floats
 from graphsieve.search.counting import FALSE_DISCOVERIES, association_p_values
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable, Table
-from graphsieve.table.features import Features
-from graphsieve.table.gaps import Gaps, gaps_of_features
+from graphsieve.table.gaps import gaps_of_features
 
 FEWEST = 5  # missing samples, and observed ones, that a test of a feature needs
 
@@ -65,16 +64,18 @@ def missingness(table: Table, known: Supervision) -> Missingness | None:
         if found is not None:
             p_values[tested] = false_discovery_control(np.nan_to_num(found, nan=1.0))
     return Missingness(
-        _n_cells(table.gaps, table.features),
+        n_missing_cells(table),
         int(np.count_nonzero(counts)),
         counts / table.n_samples,
         p_values,
     )
 
 
-def _n_cells(gaps: Gaps, features: Features | None) -> int:
+def n_missing_cells(table: Table) -> int:
     """Return the number of missing cells of X. A category is one column of X."""
-    by_column = np.diff(gaps.indptr)
+    if table.gaps is None:
+        return 0
+    by_column, features = np.diff(table.gaps.indptr), table.features
     if features is None:
         return int(by_column.sum())
     of_category = by_column[features.starts[:-1]]

@@ -17,7 +17,7 @@ from graphsieve._base.array_types import Floats
 from graphsieve.graphs.builders import target_graph
 from graphsieve.graphs.graph import CrossGraph, FactorGraph, Graph, complete_graph
 from graphsieve.graphs.observed import on_observed
-from graphsieve.graphs.ratio import energy_ratio, on_samples
+from graphsieve.graphs.ratio import on_samples, ratio
 from graphsieve.scores.labels import fisher
 from graphsieve.scores.pairs import cannot_link_graph, must_link_graph
 from graphsieve.scores.targets import pearson, rows_of
@@ -25,6 +25,7 @@ from graphsieve.supervision.groups import Units
 from graphsieve.supervision.parsing import all_known
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import Table
+from graphsieve.table.gaps import gaps_of_features
 
 # Minimum total weight of all pairs of one kind. Products of smaller probabilities have no accurate
 # digits left, and their quotients overflow.
@@ -45,9 +46,24 @@ def relevance(table: Table, known: Supervision) -> Floats:
       values become 0.
 
     The relevance of a constant column is 0. Without supervision, the relevance of all columns is 1.
-    A feature with missing values is compared where it is observed.
+    A feature with missing values is compared where it is observed. Its share is multiplied by the
+    share of the supervised samples in which it is observed, because few samples suffice for a large
+    share by chance.
     """
-    return np.nan_to_num(on_observed(table, partial(_relevance, known=known)), nan=0.0)
+    shares = np.nan_to_num(on_observed(table, partial(_relevance, known=known)), nan=0.0)
+    return shares if table.gaps is None else shares * _observed_shares(table, known)
+
+
+def _observed_shares(table: Table, known: Supervision) -> Floats:
+    """Return the share of the supervised samples in which each feature is observed."""
+    supervised = known.labeled.copy()
+    for pairs in (known.must_link, known.cannot_link):
+        supervised[np.ravel(pairs)] = True
+    masses = np.where(supervised, table.masses, 0.0)
+    if not masses.any():
+        return np.ones(table.n_features)
+    missing = gaps_of_features(table.gaps, table.features).T @ masses
+    return np.asarray(1 - missing / masses.sum())
 
 
 def _relevance(table: Table, known: Supervision) -> Floats:
@@ -115,13 +131,19 @@ def _share(table: Table, together: Graph, apart: Graph) -> Floats:
     """Return one minus the ratio of the mean squared differences over the edges of two graphs."""
     if table.n_samples < 2:  # All samples are of one group.
         return np.zeros(table.n_features)
-    # If there are pairs of one kind only, they are compared with all pairs of samples.
-    all_pairs = complete_graph(table.n_samples)
-    sizes = [float(on_samples(graph, table).degree().sum()) for graph in (together, apart)]
+    graphs = [on_samples(graph, table) for graph in (together, apart)]
+    sizes = [float(graph.degree().sum()) for graph in graphs]
     if min(sizes) <= LEAST_WEIGHT:
-        of_all = float(on_samples(all_pairs, table).degree().sum())
-        together = together if sizes[0] > LEAST_WEIGHT else all_pairs
-        apart = apart if sizes[1] > LEAST_WEIGHT else all_pairs
+        # If there are pairs of one kind only, they are compared with all pairs of samples.
+        all_pairs = on_samples(complete_graph(table.n_samples), table)
+        of_all = float(all_pairs.degree().sum())
+        if of_all <= LEAST_WEIGHT:  # Fewer than two samples have a mass.
+            return np.zeros(table.n_features)
+        graphs = [
+            graph if size > LEAST_WEIGHT else all_pairs
+            for graph, size in zip(graphs, sizes, strict=True)
+        ]
         sizes = [size if size > LEAST_WEIGHT else of_all for size in sizes]
     by_chance = sizes[0] / sizes[1]
-    return np.clip(1 - energy_ratio(table, together, apart) / by_chance, 0.0, 1.0)
+    energies = ratio(table, graphs[0].block_energy, graphs[1].block_energy)
+    return np.clip(1 - energies / by_chance, 0.0, 1.0)

@@ -312,7 +312,7 @@ class GraphSieve(FittingSieve):
         )
         run = _by_search if by_search else _by_score
         found = run(table, known, supervision, given, wanted, choice=choice)
-        warn_of_unscorable(found.scores)
+        warn_of_unscorable(found.scores, table)
         n_selected = _n_selected(found, wanted, given, choice)
         # Attributes are set last, so that a failed fit changes nothing.
         self._describe(X, table)

@@ -216,7 +216,7 @@ class IterativeSieve(FittingSieve):
             progress=given["progress"],
         )
         scores = last_scores(path, table.n_features)
-        warn_of_unscorable(scores)
+        warn_of_unscorable(scores, table)
         ranking = np.empty(table.n_features, dtype=np.int64)
         ranking[path.order] = np.arange(1, table.n_features + 1)
         support = ranking <= selected_count(

@@ -17,8 +17,9 @@ from graphsieve._base.compatibility import validate_data
 from graphsieve._base.errors import InputError
 from graphsieve._base.messages import parameter, phrase
 from graphsieve._base.parameters import boolean, either, jobs, quoted, remedy, setting
-from graphsieve._base.progress import showing
+from graphsieve._base.progress import say, showing
 from graphsieve._base.threads import at_most_jobs
+from graphsieve.search.missingness import n_missing_cells
 from graphsieve.select.later_steps import warn_of_marks_in_later_steps
 from graphsieve.select.leaks import warn_of_leaks
 from graphsieve.supervision.value import Supervision, with_groups
@@ -226,6 +227,11 @@ class FittingSieve(Sieve):
         ):
             told = self._with_groups(X, supervision, groups)
             table, known = self._fit_here(X, y, told, sample_weight)
+            if table.gaps is not None and not isinstance(X, Table):
+                say(
+                    f"graphsieve: {n_missing_cells(table):,} missing values; each feature is scored "
+                    "where it is observed."
+                )
             warn_of_leaks(table, known, self.ranking_)
             if y is not None and known.labels is not None:
                 warn_of_marks_in_later_steps(y, getattr(self, "unlabeled", None))

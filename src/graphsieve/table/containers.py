@@ -43,7 +43,7 @@ from graphsieve.table.categories import (
     warn_of_identifiers,
 )
 from graphsieve.table.features import Features
-from graphsieve.table.gaps import Gaps, filled, gaps_in, gaps_of_columns
+from graphsieve.table.gaps import Gaps, filled, gaps_in, gaps_of_columns, too_few
 from graphsieve.table.mixed import MANY_LEVELS, MixedMatrix
 from graphsieve.table.sparse_checks import refuse_unsound
 
@@ -232,17 +232,20 @@ def _read_mixed(
     if numeric:
         numbers, of_numbers = _numeric_columns(X, names, numeric, list(categories), missing)
     absent = _missing_by_feature(width, numeric, of_numbers)
-    sizes, left_out = np.ones(width, dtype=np.int64), []
+    sizes, left_out, empty = np.ones(width, dtype=np.int64), [], []
     for position, category in categories.items():
         absent[position] = category.codes < 0
         if missing != "use":
             label, gaps = column_label(names, position), absent[position]
             refuse_missing(int(gaps.sum()), label, int(np.argmax(gaps)))
-        if category.is_identifier:
+        if absent[position].any() and too_few(absent[position]):
+            empty.append(position)
+        elif category.is_identifier:
             left_out.append(position)
         else:
             sizes[position] = category.n_columns
-    read = {place: one.filled() for place, one in categories.items() if place not in left_out}
+    constant = [*left_out, *empty]
+    read = {place: one.filled() for place, one in categories.items() if place not in constant}
     warn_of_identifiers([column_label(names, position) for position in left_out])
     matrix = _mixed_matrix((len(X), sizes), numbers, numeric, read)
     _check_shape(matrix.shape)

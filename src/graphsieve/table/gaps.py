@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve.table.features import Features
 
+# A feature with fewer observed values is treated as constant. Two values would always be related
+# perfectly to anything.
+FEWEST_OBSERVED = 3
+
 Gaps = Any  # a CSC matrix of bool, True where a cell is missing
 
 
@@ -82,8 +86,9 @@ def _filled_dense(matrix: NDArray[Any]) -> tuple[NDArray[Any], Gaps | None]:
         return matrix, None
     matrix = matrix.copy()
     for column in columns:
-        values = matrix[:, column]
-        values[missing[:, column]] = _median(values[~missing[:, column]])
+        values, absent = matrix[:, column], missing[:, column]
+        median = _median(values[~absent])
+        values[slice(None) if too_few(absent) else absent] = median
     return matrix, sp.csc_array(missing)
 
 
@@ -99,8 +104,15 @@ def _filled_sparse(matrix: Any) -> tuple[Any, Gaps | None]:
         own, absent = matrix.data[entries], missing[entries]
         zeros = np.zeros(matrix.shape[0] - len(own))
         own[absent] = _median(np.concatenate([own[~absent], zeros]))
+        if matrix.shape[0] - np.count_nonzero(absent) < FEWEST_OBSERVED:
+            own[:] = 0.0
     matrix.eliminate_zeros()
     return matrix, gaps
+
+
+def too_few(missing: Booleans) -> bool:
+    """Whether a feature has too few observed values, given the samples in which it is missing."""
+    return bool(len(missing) - np.count_nonzero(missing) < FEWEST_OBSERVED)
 
 
 def _median(values: NDArray[Any]) -> float:

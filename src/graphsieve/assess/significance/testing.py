@@ -198,7 +198,7 @@ def feature_p_values(
         random_state=random_state,
         progress=given["progress"],
     )
-    warn_of_unscorable(scores)
+    warn_of_unscorable(scores, table)
     return Significance(
         names=table.feature_names or tuple(f"x{j}" for j in range(table.n_features)),
         scores=scores,

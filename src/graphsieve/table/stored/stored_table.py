@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsieve._base.array_types import Floats, Integers
+from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve._base.errors import InputError
 from graphsieve.table.blocks import (
     Block,
@@ -27,7 +27,7 @@ from graphsieve.table.blocks import (
 from graphsieve.table.columns import NO_EXPONENT, MemoryTable, Table, by_columns
 from graphsieve.table.containers import check_finite_piece
 from graphsieve.table.features import Features
-from graphsieve.table.gaps import Gaps, gaps_in
+from graphsieve.table.gaps import FEWEST_OBSERVED, Gaps, gaps_in
 from graphsieve.table.stored.pieces import (
     BYTES,
     ROWS_HELD,
@@ -113,7 +113,9 @@ class StoredTable(Table):
         self._fills = extremes[2] if fills is None else fills
         self.stored = stored
         if gaps is not None:
-            self.stored = View(stored, change=partial(_filled, values=self._fills))
+            constant = extremes[0] == extremes[1]
+            filled = partial(_filled, values=self._fills, constant=constant)
+            self.stored = View(stored, change=filled)
         self.feature_names = stored.names
         self.n_samples, self.n_columns = stored.shape
         self.is_sparse, self.at_hand = stored.is_sparse, stored.at_hand
@@ -361,7 +363,10 @@ def checked_extremes(stored: Stored, missing: str) -> tuple[Floats, Gaps | None]
     refuse_many_gaps(stored, len(rows))
     marks = np.ones(len(rows), dtype=bool)
     found = np.where(np.isfinite(found), found, 0.0)  # columns without observed values
-    return found, sp.csc_array((marks, (rows, columns)), shape=stored.shape)
+    gaps_found = sp.csc_array((marks, (rows, columns)), shape=stored.shape)
+    few = np.diff(gaps_found.indptr) > stored.shape[0] - FEWEST_OBSERVED
+    found[:, few] = found[2, few]
+    return found, gaps_found
 
 
 def refuse_many_gaps(stored: Stored, n_missing: int) -> None:
@@ -405,11 +410,14 @@ def _checked_extremes(
     if missing == "refuse":
         check_finite_piece(piece, names, *position)
     rows, columns = _missing_cells(piece)
+    nothing_there = np.zeros(piece.shape[1])
     if not len(rows):
         check_finite_piece(piece, names, *position)
         return found, nothing, nothing
     check_finite_piece(
-        _filled(piece, slice(None), values=np.zeros(piece.shape[1])), names, *position
+        _filled(piece, slice(None), values=nothing_there, constant=nothing_there > 0),
+        names,
+        *position,
     )
     for column in np.unique(columns):
         own = piece[:, [column]]
@@ -430,24 +438,19 @@ def _missing_cells(piece: Any) -> tuple[Integers, Integers]:
     return entries.row[missing].astype(np.int64), entries.col[missing].astype(np.int64)
 
 
-def _filled(piece: Any, columns: Group, *, values: Floats) -> Any:
-    """Return a piece with one value per column in place of NaN."""
-    rows, places = _missing_cells(piece) if piece.dtype.kind == "f" else ((), ())
-    if not len(rows):
-        return piece
-    values = values[columns]
+def _filled(piece: Any, columns: Group, *, values: Floats, constant: Booleans) -> Any:
+    """Return a piece with one value per column in place of NaN, and in all cells of constants."""
+    values, constant = values[columns], constant[columns]
     if not sp.issparse(piece):
-        piece = piece.astype(np.float64)
-        piece[rows, places] = values[places]
-        return piece
+        return np.where(np.isnan(piece) | constant, values, piece)
     piece = piece.copy()
-    missing = np.isnan(piece.data)
     owner = (
         piece.indices
         if isinstance(piece, sp.csr_array)
         else np.repeat(np.arange(piece.shape[1]), np.diff(piece.indptr))
     )
-    piece.data[missing] = values[owner[missing]]
+    replaced = np.isnan(piece.data) | constant[owner]
+    piece.data[replaced] = values[owner[replaced]]
     piece.eliminate_zeros()
     return piece
 
