@@ -223,3 +223,16 @@ def test_parts_of_rows_give_the_same_fills(monkeypatch):
     expected = imputed_values(values, observed)
     monkeypatch.setattr(imputation, "PART_ELEMENTS", 64)
     assert_allclose(imputed_values(values, observed), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("missing", [0.05, 0.5])
+def test_long_tables_use_the_directions_of_some_rows(monkeypatch, missing):
+    values, observed = low_rank((3000, 30), missing=missing)
+    whole = imputed_values(values, observed)
+    monkeypatch.setattr(imputation, "MOST_TRIED", 2**10)
+    some = imputed_values(values, observed)
+    assert not np.array_equal(some, whole)
+    errors = [np.square(found - values)[~observed].sum() for found in (some, whole)]
+    assert errors[0] < 1.1 * errors[1]
+    order = np.random.default_rng(5).permutation(3000)
+    assert_allclose(imputed_values(values[order], observed[order]), some[order], atol=1e-9)

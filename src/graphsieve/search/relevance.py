@@ -50,6 +50,10 @@ def relevance(table: Table, known: Supervision) -> Floats:
     share of the supervised samples in which it is observed, because few samples suffice for a large
     share by chance.
     """
+    if table.gaps is not None and known.kinds in (("labels",), ("targets",)):
+        # The other samples are not used. Without them, more features have the same gaps.
+        rows = np.flatnonzero(known.labeled)
+        table, known = (table.take(rows), known[rows]) if known.n_targets < 2 else (table, known)
     shares = np.nan_to_num(on_observed(table, partial(_relevance, known=known)), nan=0.0)
     return shares if table.gaps is None else shares * _observed_shares(table, known)
 

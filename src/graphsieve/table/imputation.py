@@ -145,22 +145,27 @@ def imputed_values(values: Floats, observed: Booleans) -> Floats:
     """
     if observed.all():
         return values.copy()
-    low = np.min(values, axis=0, where=observed, initial=np.inf)
-    high = np.max(values, axis=0, where=observed, initial=-np.inf)
+    parts = list(_row_slices(*values.shape))
+    low = np.min([np.where(observed[rows], values[rows], np.inf).min(axis=0) for rows in parts], 0)
+    high = -np.min(
+        [np.where(observed[rows], -values[rows], np.inf).min(axis=0) for rows in parts], 0
+    )
     low, high = np.where(low <= high, (low, high), 0.0)
     varying = observed & (low < high)
     # Very large or small values are divided by a power of two, so that their squares are normal.
     largest = np.maximum(-low, high).max(where=low < high, initial=0.0)
     exponent = unit_exponent(int(np.frexp(largest)[1]))
-    filled = np.zeros(values.shape)
-    if exponent:
-        np.ldexp(values, -exponent, out=filled, where=varying)
-    else:
-        np.copyto(filled, values, where=varying)
-    means = filled.sum(axis=0) / np.maximum(varying.sum(axis=0), 1)
-    np.subtract(filled, means, out=filled, where=varying)
+    filled, means = np.empty(values.shape), np.zeros(values.shape[1])
+    for rows in parts:
+        filled[rows] = np.where(varying[rows], values[rows], 0.0)
+        if exponent:
+            filled[rows] = np.ldexp(filled[rows], -exponent)
+        means += filled[rows].sum(axis=0)
+    means /= np.maximum(varying.sum(axis=0), 1)
+    for rows in parts:
+        filled[rows] = np.where(varying[rows], filled[rows] - means, 0.0)
     approximation = _fitted(filled, observed)
-    for rows in _row_slices(*values.shape):
+    for rows in parts:
         fills = means + approximation.cells(rows)
         if exponent:
             with np.errstate(over="ignore"):
@@ -198,13 +203,11 @@ def _fitted(filled: Floats, observed: Booleans) -> _Approximation:
     best, threshold = _best(part, known, held_out, actual, start[:, : min(part.shape)])
     if threshold is None:
         return _Approximation(best.means, np.zeros((len(filled), 0)), best.directions)
-    missing = ~observed
-    if every == 1:
-        filled[held_out] = actual
-        _fill(filled, missing, best)
-    # Singular values grow with the root of the number of rows.
-    threshold *= np.sqrt(len(filled) / len(tried))
-    return _fit(filled, missing, best.directions, threshold)
+    if every > 1:
+        return _extended(filled, ~observed, best, threshold)
+    filled[held_out] = actual
+    _fill(filled, ~observed, best)
+    return _fit(filled, ~observed, best.directions, threshold)
 
 
 def _best(
@@ -252,6 +255,34 @@ def _fit(filled: Floats, missing: Booleans, directions: Floats, threshold: float
         if _fill(filled, missing, approximation) <= enough:
             break
     return approximation
+
+
+def _extended(
+    filled: Floats, missing: Booleans, found: _Approximation, threshold: float
+) -> _Approximation:
+    """Extend the approximation of some rows to all rows, with the same directions V.
+
+    The scores a of a row x are those that `_fit` would reach after many rounds. They solve
+    a = s · Vᵀ(x − means), where s shrinks each score and missing cells of x − means are those of
+    V a.
+    """
+    sizes = np.linalg.norm(found.scores, axis=0)
+    directions, sizes = found.directions[:, sizes > 0], sizes[sizes > 0]
+    shrinkage, n_components = sizes / (sizes + threshold), len(sizes)
+    squares = (directions[:, :, None] * directions[:, None, :]).reshape(len(directions), -1)
+    scores = np.empty((len(filled), n_components))
+
+    def solve(parts: Iterator[slice]) -> None:
+        for rows in parts:
+            absent = missing[rows].astype(np.float64)
+            known = (filled[rows] - found.means) * (1 - absent)
+            among = (absent @ squares).reshape(-1, n_components, n_components)
+            system = np.eye(n_components) - shrinkage[:, None] * among
+            right = (known @ directions) * shrinkage
+            scores[rows] = np.linalg.solve(system, right[:, :, None])[:, :, 0]
+
+    in_threads(solve, _row_slices(*filled.shape), _n_threads(filled.size))
+    return _Approximation(found.means, scores, directions)
 
 
 def _components(filled: Floats, directions: Floats) -> tuple[Floats, Floats, Floats, Floats]:
