@@ -82,6 +82,13 @@ SCRIPTS = (
         one_thread=True,
     ),
     Script(
+        "missing",
+        "Missing values",
+        "The Laplacian score and the default for a table with gaps, compared with a complete table.",
+        claim="20,000 × 500 with 5 % missing cells: at most 4 times the time of the complete table",
+        one_thread=True,
+    ),
+    Script(
         "diverse",
         "Diverse search",
         "Time relative to passes over the table, with one thread.",

@@ -269,14 +269,17 @@ def _extended(
     sizes = np.linalg.norm(found.scores, axis=0)
     directions, sizes = found.directions[:, sizes > 0], sizes[sizes > 0]
     shrinkage, n_components = sizes / (sizes + threshold), len(sizes)
-    squares = (directions[:, :, None] * directions[:, None, :]).reshape(len(directions), -1)
+    one, other = np.triu_indices(n_components)
+    # Single precision is sufficient for the products, which take most of the time.
+    products = (directions[:, one] * directions[:, other]).astype(np.float32)
     scores = np.empty((len(filled), n_components))
 
     def solve(parts: Iterator[slice]) -> None:
         for rows in parts:
-            absent = missing[rows].astype(np.float64)
-            known = (filled[rows] - found.means) * (1 - absent)
-            among = (absent @ squares).reshape(-1, n_components, n_components)
+            absent = missing[rows]
+            known = np.where(absent, 0.0, filled[rows] - found.means)
+            among = np.empty((len(absent), n_components, n_components))
+            among[:, one, other] = among[:, other, one] = absent.astype(np.float32) @ products
             system = np.eye(n_components) - shrinkage[:, None] * among
             right = (known @ directions) * shrinkage
             scores[rows] = np.linalg.solve(system, right[:, :, None])[:, :, 0]
