@@ -2,10 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/missing.py [number of samples]
 
-Five per cent of the cells of 500 related columns are missing at random. The tables are used
-alternately, and the best of three times counts. Memory is the largest amount that Python allocates at one
-time, in multiples of the table. The exit code is 1 if a table with gaps takes more than four times as
-long as a complete one.
+Five per cent of the cells of 500 related columns are missing at random. The two tables are timed in
+turn, and the shortest of three times is reported. Memory is the peak allocated by Python, as a
+multiple of the size of the table. The exit code is 1 if a table with gaps takes more than four
+times as long as a complete one.
 """
 
 from __future__ import annotations

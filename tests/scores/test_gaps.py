@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import oracle
 from graphsieve import GraphSieveWarning, InputError, Supervision, scores
+from graphsieve.graphs.neighbors import with_gaps
 from graphsieve.graphs.neighbors.nearest import nearest_neighbors, squared_distances
 from graphsieve.scores import METHODS
 from graphsieve.table.columns import MemoryTable
@@ -285,3 +286,20 @@ def test_infinite_values_among_missing_ones_are_named_without_a_warning():
                 InputError, match="inf or -inf in column 0, column 1, first at row 0"
             ):
                 scores.variance_score(given_X)
+
+
+@given(seed=st.integers(0, 10_000))
+def test_both_searches_give_the_same_neighbours(seed):
+    """Copies of samples are tied, also if features have different numbers of columns."""
+    rng = np.random.default_rng(seed)
+    observed = rng.random((30, 20)) > 0.3
+    values = np.where(observed, rng.normal(size=(30, 20)), 0.0)
+    copies = rng.integers(30, size=90)
+    rows = RowsWithGaps(values[copies], observed[copies])
+    rows.weights = 1 / rng.integers(1, 8, size=20)
+    expected = nearest_neighbors(rows, 8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(with_gaps, "PRODUCTS_FROM", 0)
+        found = nearest_neighbors(rows, 8)
+    assert_array_equal(found[0], expected[0])
+    assert_array_equal(found[1], expected[1])

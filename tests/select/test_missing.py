@@ -482,4 +482,13 @@ def test_samples_without_values_are_reported():
 def test_a_line_about_missing_values_if_progress_is_shown(capsys):
     GraphSieve(n_features_to_select=3, progress=True).fit(HOLED, CLASSES)
     told = capsys.readouterr().err
-    assert f"graphsieve: {np.isnan(HOLED).sum()} missing values; each feature is scored" in told
+    assert f"scored where it is observed (missing values: {np.isnan(HOLED).sum()})." in told
+
+
+def test_two_labelled_samples_suffice_for_complete_features():
+    table, labels = X.copy(), np.full(N, -1)
+    labels[:2] = 0, 1
+    table[0, 4] = np.nan
+    found = relevance(MemoryTable(table, missing="use"), Supervision.from_labels(labels))
+    assert_array_equal(found[:4], relevance(MemoryTable(X[:, :4]), Supervision.from_labels(labels)))
+    assert found[4] == 0

@@ -288,7 +288,8 @@ def warn_of_unscorable(values: Floats, table: Table) -> None:
     unscorable, reason, empty_samples = int(np.isnan(values).sum()), "", 0
     if table.gaps is not None:
         n_missing = np.diff(gaps_of_features(table.gaps, table.features).indptr)
-        if (n_missing > table.n_samples - FEWEST_OBSERVED).any():
+        few = n_missing > max(0, table.n_samples - FEWEST_OBSERVED)
+        if few.any():
             reason = f"observed in fewer than {FEWEST_OBSERVED} samples, "
         empty_samples = int(np.count_nonzero(table.gaps.sum(axis=1) == table.n_columns))
     empty: tuple[str, ...] = ()
@@ -308,4 +309,4 @@ def warn_of_unscorable(values: Floats, table: Table) -> None:
             ".",
         )
     elif empty:
-        warn(*empty, ", so they are compared with no others; consider dropping them.")
+        warn(*empty, " and no neighbours; consider dropping such ", phrase("samples"), ".")

@@ -46,12 +46,12 @@ def relevance(table: Table, known: Supervision) -> Floats:
       values become 0.
 
     The relevance of a constant column is 0. Without supervision, the relevance of all columns is 1.
-    A feature with missing values is compared where it is observed. Its share is multiplied by the
-    share of the supervised samples in which it is observed, because few samples suffice for a large
-    share by chance.
+    A feature with missing values is compared where it is observed. The result is
+    multiplied by the share of supervised samples in which the feature is observed, because a few
+    samples can give a high relevance by chance.
     """
     if table.gaps is not None and known.kinds in (("labels",), ("targets",)):
-        # The other samples are not used. Without them, more features have the same gaps.
+        # Unlabelled samples are not used. Without them, more features have the same gaps.
         rows = np.flatnonzero(known.labeled)
         table, known = (table.take(rows), known[rows]) if known.n_targets < 2 else (table, known)
     shares = np.nan_to_num(on_observed(table, partial(_relevance, known=known)), nan=0.0)
@@ -141,7 +141,7 @@ def _share(table: Table, together: Graph, apart: Graph) -> Floats:
         # If there are pairs of one kind only, they are compared with all pairs of samples.
         all_pairs = on_samples(complete_graph(table.n_samples), table)
         of_all = float(all_pairs.degree().sum())
-        if of_all <= LEAST_WEIGHT:  # Fewer than two samples have a mass.
+        if of_all <= LEAST_WEIGHT:  # Fewer than two samples have a positive mass.
             return np.zeros(table.n_features)
         graphs = [
             graph if size > LEAST_WEIGHT else all_pairs

@@ -229,8 +229,8 @@ class FittingSieve(Sieve):
             table, known = self._fit_here(X, y, told, sample_weight)
             if table.gaps is not None and not isinstance(X, Table):
                 say(
-                    f"graphsieve: {n_missing_cells(table):,} missing values; each feature is scored "
-                    "where it is observed."
+                    f"graphsieve: each feature is scored where it is observed (missing values: "
+                    f"{n_missing_cells(table):,})."
                 )
             warn_of_leaks(table, known, self.ranking_)
             if y is not None and known.labels is not None:

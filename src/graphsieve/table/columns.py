@@ -204,7 +204,7 @@ class Table(ABC):
 
     @abstractmethod
     def in_memory(self) -> Iterator[tuple[Integers, MemoryTable]]:
-        """Iterate over parts of the table in memory, with the features of each."""
+        """Iterate over parts of the table that fit into memory, each with its features."""
 
     def observed_parts(self) -> Iterator[tuple[Integers, Booleans, MemoryTable]]:
         """Iterate over features with the same gaps.
@@ -222,7 +222,7 @@ class Table(ABC):
 
     @abstractmethod
     def gap_values(self) -> Floats:
-        """Return the value that the missing cells of each column hold, or 0 if none is missing."""
+        """Return the value in the missing cells of each column. It has no meaning without any."""
 
     @abstractmethod
     def need_memory(self) -> None:

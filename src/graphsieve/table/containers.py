@@ -238,7 +238,7 @@ def _read_mixed(
         if missing != "use":
             label, gaps = column_label(names, position), absent[position]
             refuse_missing(int(gaps.sum()), label, int(np.argmax(gaps)))
-        if absent[position].any() and too_few(absent[position]):
+        if too_few(absent[position]):
             empty.append(position)
         elif category.is_identifier:
             left_out.append(position)

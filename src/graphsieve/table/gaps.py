@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from graphsieve._base.array_types import Booleans, Floats, Integers
 from graphsieve.table.features import Features
 
-# A feature with fewer observed values is treated as constant. Two values would always be related
-# perfectly to anything.
+# A feature with fewer observed values is treated as constant. Two different values are
+# always perfectly correlated with any two others.
 FEWEST_OBSERVED = 3
 COLUMNS_AT_ONCE = 32  # columns that are copied to find their medians
 
@@ -116,8 +116,9 @@ def _filled_sparse(matrix: Any) -> tuple[Any, Gaps | None]:
 
 
 def too_few(missing: Booleans) -> bool:
-    """Whether a feature has too few observed values, given the samples in which it is missing."""
-    return bool(len(missing) - np.count_nonzero(missing) < FEWEST_OBSERVED)
+    """Whether a feature with gaps has too few values, given the samples in which it is missing."""
+    n_missing = int(np.count_nonzero(missing))
+    return n_missing > 0 and len(missing) - n_missing < FEWEST_OBSERVED
 
 
 def _median(values: NDArray[Any]) -> float:

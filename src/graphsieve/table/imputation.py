@@ -38,7 +38,7 @@ ENOUGH_HELD_OUT = 2_000
 LEAST_SHARE, LARGEST_SHARE = 0.05, 0.2  # limits of the share of observed cells to hold out
 MOST_ROUNDS = 8  # updates of the fills at each threshold
 LEAST_CHANGE = 1e-2  # change of the fills below which updates stop, relative to all cells
-# Cells of the rows with which thresholds are tried, and the minimum number of these rows
+# Maximum number of cells on which thresholds are tried, but at least this number of rows is used
 MOST_TRIED, FEWEST_ROWS = 2**19, 1_000
 WORTH_THREADS = 2**20  # cells from which starting threads saves time
 PART_ELEMENTS = 2**17  # values of a part that fits into the cache
@@ -152,7 +152,8 @@ def imputed_values(values: Floats, observed: Booleans) -> Floats:
     )
     low, high = np.where(low <= high, (low, high), 0.0)
     varying = observed & (low < high)
-    # Very large or small values are divided by a power of two, so that their squares are normal.
+    # Very large or small values are divided by a power of two, so that their squares neither overflow nor
+    # underflow.
     largest = np.maximum(-low, high).max(where=low < high, initial=0.0)
     exponent = unit_exponent(int(np.frexp(largest)[1]))
     filled, means = np.empty(values.shape), np.zeros(values.shape[1])
@@ -193,7 +194,7 @@ def _fitted(filled: Floats, observed: Booleans) -> _Approximation:
     row_places, column_places = map(_places, _sums_of_sizes(filled))
     random = np.random.default_rng(SEED)
     start = random.standard_normal((len(column_places), MOST_COMPONENTS))[column_places]
-    # Rows of all sizes represent a long table.
+    # In a long table, thresholds are tried on every n-th row in the order of size.
     every = -(-len(filled) // max(FEWEST_ROWS, MOST_TRIED // filled.shape[1]))
     tried = np.flatnonzero(row_places % every == 0)
     part, known = (filled, observed) if every == 1 else (filled[tried], observed[tried])
@@ -263,8 +264,8 @@ def _extended(
     """Extend the approximation of some rows to all rows, with the same directions V.
 
     The scores a of a row x are those that `_fit` would reach after many rounds. They solve
-    a = s · Vᵀ(x − means), where s shrinks each score and missing cells of x − means are those of
-    V a.
+    a = s · Vᵀ(x − means), where s contains the shrinkage factors, and the missing cells of
+    x − means are replaced with those of V a.
     """
     sizes = np.linalg.norm(found.scores, axis=0)
     directions, sizes = found.directions[:, sizes > 0], sizes[sizes > 0]

@@ -35,6 +35,7 @@ SMALL, LARGE = 0.05, 0.95  # quantiles of the ranges that define a small and a l
 OUTSIZED = 10
 # Interquartile range, relative to the largest value, below which a division by it would overflow
 SMALLEST_QUARTILE_RANGE = 2.0**-1000
+ROUNDING = 2.0**-44  # share of a scatter below which a difference of scatters has no digits left
 
 
 def rescaled(table: Table, scale: Scale) -> Table:
@@ -300,11 +301,13 @@ def _standard_deviation(
         absent = missing.masses[columns]
         value = scale_by_power_of_two(missing.values[columns], -block.exponent) - block.shift
         present = np.maximum(mass - absent, 0.0)
-        # Missing cells, all of one value, are apart from the common mean by this much.
+        # The missing cells of a column hold one value. This is its distance from the mean of all.
         apart = (found.mean[0] - value) * (absent > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             scatter = scatter - np.nan_to_num(apart**2 * absent * mass / present)
-        scatter, mass = np.maximum(scatter, 0.0), np.where(present > 0, present, 1.0)
+        # What remains of a column that is constant where it is observed is rounding error.
+        scatter = np.where(scatter > ROUNDING * found.scatter[0], scatter, 0.0)
+        mass = np.where(present > 0, present, 1.0)
     return np.asarray(np.sqrt(scatter / mass))
 
 

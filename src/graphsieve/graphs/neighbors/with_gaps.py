@@ -29,7 +29,7 @@ from graphsieve.graphs.neighbors.proposals import (
 from graphsieve.table.gaps import RowsWithGaps
 
 TEMPORARY_ELEMENTS = 2**22  # values of a temporary array
-PAIR_ELEMENTS = 2**16  # values of the pairs compared in one step, so that they stay in the cache
+PAIR_ELEMENTS = 2**16  # values compared in one step, which fit into the cache
 PRODUCTS_FROM = 2**22  # queries × candidates from which lists of proposals are faster
 SPARSE_BELOW = 0.1  # share of gaps below which sparse products are faster
 VERIFIED_PER_STEP = 512  # queries verified in one step
@@ -40,9 +40,9 @@ def nearest_neighbors(
 ) -> tuple[Integers, Floats]:
     """Find the nearest candidates of each query, as `exact.nearest_neighbors` does.
 
-    Products in single precision propose candidates, with lower bounds on the distances of all
-    others. Queries for which these bounds are not sufficient are compared with every candidate that
-    may be a neighbour.
+    Products in single precision propose candidates and give lower bounds on the distances of all
+    others. The distances of the proposed candidates are then computed exactly. Queries for which
+    the bounds are not sufficient are compared with every candidate that may be a neighbour.
     """
     everything = np.arange(rows.shape[0])
     queries = everything if queries is None else queries
@@ -99,7 +99,7 @@ def _by_lists(rows: RowsWithGaps, tiles: _Tiles, near: Integers, squared: Floats
 
 
 def _within_bounds(rows: RowsWithGaps, tiles: _Tiles, n_neighbors: int) -> tuple[Integers, Floats]:
-    """Compare each query with all candidates that may be as close as its k-th nearest."""
+    """Compare each query with all candidates that may be as close as its k-th nearest one."""
     queries, candidates = tiles.queries, tiles.candidates
     lower, upper = tiles.bounds()
     itself = queries[:, None] == candidates
@@ -116,7 +116,7 @@ def _within_bounds(rows: RowsWithGaps, tiles: _Tiles, n_neighbors: int) -> tuple
 class _Points(DensePoints):
     """Rows with gaps in single precision, with bounds on the rounding errors.
 
-    Let g mark the gaps of a row x. Missing cells are 0. The sum of squared differences over
+    Let g_x be 1 in the missing cells of a row x, and 0 elsewhere. Missing cells of x are 0. The sum of squared differences over
     the cells that x and y share is |x|² + |y|² − 2 x·y − x²·g_y − g_x·y². The last two terms add up
     to no more than the norms, and need only the columns with gaps.
     """
@@ -184,14 +184,14 @@ class _Tiles(DenseTiles):
         return found
 
     def _shared(self, here: slice, there: slice) -> NDArray[Any]:
-        """Return the weight of the features that queries and candidates share."""
+        """Return the total weight of the features that each query shares with each candidate."""
         shared = self._gaps[0][here] @ self._shares[:, there]
         shared += self.points.total - self._missing[0][here][:, None]
         shared -= self._missing[1][there]
         return np.asarray(shared)
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """Return bounds on the squared distances of all queries and candidates."""
+        """Return lower and upper bounds on the squared distances of queries and candidates."""
         points, all_rows = self.points, slice(None)
         buffer = np.empty((2, len(self.queries) * len(self.candidates)), dtype=np.float32)
         norms = points.norms[self.queries], points.norms[self.candidates]
@@ -219,7 +219,7 @@ def squared_distances(rows: RowsWithGaps, first: Integers, second: Integers) -> 
 
 
 def absolute_distances(rows: RowsWithGaps, first: Any, second: Any) -> Floats:
-    """Return the Manhattan distances between some rows and some others."""
+    """Return the Manhattan distances between two sets of rows."""
     one, other = rows[first], rows[second]
     total = np.zeros((one.shape[0], other.shape[0]))
     shared = np.zeros(total.shape)
@@ -233,6 +233,7 @@ def absolute_distances(rows: RowsWithGaps, first: Any, second: Any) -> Floats:
 
 
 def _rescaled(sums: Floats, both: Booleans, weights: Floats) -> Floats:
-    shared = both @ weights
+    # Unlike a product with BLAS, the sum of a row does not depend on the other rows.
+    shared = np.einsum("ij,j->i", both.astype(np.float64), weights)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(shared > 0, sums * (weights.sum() / shared), np.inf)

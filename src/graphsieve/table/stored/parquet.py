@@ -206,7 +206,7 @@ class Parquet(Local):
         if codes is None:
             return numbers(column, self._pa)
         levels, places, _ = encoded(column, self._pa)
-        # The place of a missing level is −1.
+        # The place of a missing level is −1, which selects the NaN at the end.
         found = np.array([*(codes.get(level, 0) for level in levels), np.nan])
         return np.asarray(found[places])
 

@@ -30,8 +30,8 @@ class StoredRows:
         A function that converts rows to directions, with one additional column. It replaces the
         scaling if directions are compared.
     centers : (array of shape (n_columns,), Features or None) or None
-        For a table with gaps: a value within each column, and the features. Pieces are then
-        `RowsWithGaps` relative to these values.
+        For a table with gaps: one value for each column, and the features. The pieces are
+        then `RowsWithGaps`, with these values subtracted.
 
     Attributes
     ----------

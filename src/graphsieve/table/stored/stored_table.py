@@ -42,7 +42,7 @@ from graphsieve.table.stored.stored_rows import StoredRows, fetched_rows
 
 TableKind = TypeVar("TableKind", bound=Table)
 
-GAP_BYTES = 16  # bytes per missing cell while their positions are collected
+GAP_BYTES = 16  # bytes per missing cell while positions are collected
 FEW_BYTES = 2**24  # maximum size of a part that is loaded from another machine
 
 
@@ -94,7 +94,8 @@ class StoredTable(Table):
     extremes, gaps : array and sparse matrix, optional
         The result of `checked_extremes`, if it is available.
     fills : array of shape (n_columns,), optional
-        The values of missing cells, by default a value of the column.
+        The value in the missing cells of each column. By default, the observed value of least
+        magnitude.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class StoredTable(Table):
 
     @property
     def _source(self) -> Stored:
-        """The values, with NaN in the cells that are missing and do not count as observed."""
+        """The values, with NaN in missing cells that do not count as observed."""
         return self.stored if self.gaps is None else self._with_nan
 
     def _same(self) -> StoredTable:
@@ -135,7 +136,7 @@ class StoredTable(Table):
     def filled_with(self, values: Floats) -> StoredTable:
         """Return the table with these values in the missing cells, which then count as observed.
 
-        Values beyond the observed ones of a column are replaced by the nearest of these.
+        Values outside the observed range of a column are clipped to it.
         """
         values = np.clip(values, *self._extremes[:2])
         table = self._with(
@@ -148,7 +149,9 @@ class StoredTable(Table):
         return self._fills
 
     def in_memory(self) -> Iterator[tuple[Integers, MemoryTable]]:
-        sizes = np.ones(self.n_columns) if self.features is None else self.features.sizes
+        sizes = np.diff(
+            np.arange(self.n_columns + 1) if self.features is None else self.features.starts
+        )
         part = (np.cumsum(sizes) - sizes) // max(1, self.stored.fitting_columns(0.5))
         for number in np.unique(part):
             features = np.flatnonzero(part == number)
@@ -332,9 +335,11 @@ def read_columns(stored: Stored, columns: Integers) -> Any:
 
 
 def checked_extremes(stored: Stored, missing: str) -> tuple[Floats, Gaps | None]:
-    """Return the smallest and largest value of every column, the first of least magnitude, and gaps.
+    """Return the extremes of every column, and the missing cells.
 
-    An error is raised if a value is infinite, or missing although missing values are refused.
+    The extremes are the smallest value, the largest value, and the first value of least magnitude.
+
+    An error is raised if a value is infinite, or if it is missing and missing values are refused.
     """
     groups = stored.column_groups() if stored.columnwise else stored.row_groups()
     starts = [group.start for group in groups]
@@ -343,9 +348,11 @@ def checked_extremes(stored: Stored, missing: str) -> tuple[Floats, Gaps | None]
         groups, _checked_extremes, starts, shared=(stored.names, stored.columnwise, missing)
     )
     found: Floats | None = None
-    gaps, kind = [], np.int32 if stored.shape[0] < 2**31 else np.int64
+    gaps, kind, n_missing = [], np.int32 if stored.shape[0] < 2**31 else np.int64, 0
     for group, (here, rows, columns) in zip(groups, pieces, strict=True):
         first = (0, group.start) if stored.columnwise else (group.start, 0)
+        n_missing += len(rows)
+        refuse_many_gaps(stored, n_missing)
         gaps.append(
             (rows.astype(kind) + kind(first[0]), columns.astype(np.int32) + np.int32(first[1]))
         )
@@ -360,7 +367,6 @@ def checked_extremes(stored: Stored, missing: str) -> tuple[Floats, Gaps | None]
     rows, columns = (np.concatenate(part) for part in zip(*gaps, strict=True))
     if not len(rows):
         return found, None
-    refuse_many_gaps(stored, len(rows))
     marks = np.ones(len(rows), dtype=bool)
     found = np.where(np.isfinite(found), found, 0.0)  # columns without observed values
     gaps_found = sp.csc_array((marks, (rows, columns)), shape=stored.shape)
@@ -374,7 +380,7 @@ def refuse_many_gaps(stored: Stored, n_missing: int) -> None:
     needed = n_missing * GAP_BYTES
     if needed > stored.memory:
         raise InputError(
-            f"the positions of {n_missing:,} missing values need {memory_text(needed)}, but the "
+            f"the positions of {n_missing:,} or more missing values need {memory_text(needed)}, but the "
             f"memory limit is {memory_text(stored.memory)}; pass graphsieve.stored(X, "
             f"memory={memory_text(needed, enough=True)!r}) or more, or drop mostly empty columns."
         )
@@ -419,8 +425,9 @@ def _checked_extremes(
         names,
         *position,
     )
+    by_columns = sp.csc_array(piece) if sp.issparse(piece) else piece
     for column in np.unique(columns):
-        own = piece[:, [column]]
+        own = by_columns[:, [column]]
         observed = (own.toarray() if sp.issparse(own) else own).ravel().astype(np.float64)
         observed = observed[~np.isnan(observed)]
         found[:, column] = np.inf, -np.inf, np.inf
@@ -439,7 +446,7 @@ def _missing_cells(piece: Any) -> tuple[Integers, Integers]:
 
 
 def _filled(piece: Any, columns: Group, *, values: Floats, constant: Booleans) -> Any:
-    """Return a piece with one value per column in place of NaN, and in all cells of constants."""
+    """Return a piece with one value per column in place of NaN, and in all cells of constant columns."""
     values, constant = values[columns], constant[columns]
     if not sp.issparse(piece):
         return np.where(np.isnan(piece) | constant, values, piece)
