@@ -9,7 +9,7 @@ Fills of unrelated columns therefore do not create associations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import fsum
 
@@ -51,18 +51,30 @@ def imputed(table: Table) -> Table:
     Columns are standardised for the fit. A table without gaps is returned as it is. A table that is
     read in pieces gets the mean of the column in every missing cell.
     """
+    return _completed(table, _impute)
+
+
+def drawn(table: Table) -> Table:
+    """Return the table with a value of another sample, drawn at random, in each missing cell.
+
+    Such fills are independent between features. They hide associations but create none, as a
+    test requires. Medians would create some if features are missing in the same samples. The draws
+    depend only on the contents of the table, not on the order of its rows or columns. A table that
+    is read in pieces gets the mean of the column instead.
+    """
+    return _completed(table, _draw)
+
+
+def _completed(table: Table, fill: Callable[[MemoryTable, Floats], None]) -> Table:
+    """Return the table after `fill` has replaced the missing cells in a copy of its values."""
     if table.gaps is None:
         return table
     if isinstance(table, StoredTable):
         return _with_means(table)
     assert isinstance(table, MemoryTable)
     dense = table.dense()
-    exponent, size = divisors(dense, "standard")
-    units = np.asarray(dense.divided(exponent, size).matrix, dtype=np.float64)
-    fills = imputed_values(units, ~table.gaps.toarray())
-    values = np.array(dense.matrix, dtype=np.float64)
-    rows, columns = table.gaps.nonzero()
-    values[rows, columns] = np.ldexp(fills[rows, columns] * size[columns], exponent[columns])
+    values = np.array(dense.matrix, dtype=np.float64, order="C")
+    fill(dense, values)
     found = MemoryTable.trusted(values, table.feature_names, features=table.features)
     found.weights = table.weights
     return found
@@ -78,20 +90,17 @@ def _with_means(table: StoredTable) -> Table:
     return table.filled_with(of_all + (of_all - held) * share)
 
 
-def drawn(table: Table) -> Table:
-    """Return the table with a value of another sample, drawn at random, in each missing cell.
+def _impute(table: MemoryTable, values: Floats) -> None:
+    assert table.gaps is not None
+    exponent, size = divisors(table, "standard")
+    units = np.asarray(table.divided(exponent, size).matrix, dtype=np.float64)
+    fills = imputed_values(units, ~table.gaps.toarray())
+    rows, columns = table.gaps.nonzero()
+    values[rows, columns] = np.ldexp(fills[rows, columns] * size[columns], exponent[columns])
 
-    Such fills are independent between features. They hide associations but create none, as a
-    test requires. Medians would create some if features are missing in the same samples. The draws
-    depend only on the contents of the table, not on the order of its rows or columns.
-    """
-    if table.gaps is None:
-        return table
-    if isinstance(table, StoredTable):
-        return _with_means(table)
-    assert isinstance(table, MemoryTable)
-    dense = table.dense()
-    values = np.array(dense.matrix, dtype=np.float64, order="C")
+
+def _draw(table: MemoryTable, values: Floats) -> None:
+    assert table.gaps is not None
     rows, columns = content_hashes(values, ~table.gaps.toarray())
     missing = gaps_of_features(table.gaps, table.features)
     for feature in np.flatnonzero(np.diff(missing.indptr)):
@@ -105,9 +114,6 @@ def drawn(table: Table) -> Table:
             donors = donors[np.argsort(rows[donors], kind="stable")]
             places = drawn_places(rows[absent], columns[own].sum(dtype=np.uint64), len(donors))
             values[np.ix_(absent, own)] = values[np.ix_(donors[places], own)]
-    found = MemoryTable.trusted(values, table.feature_names, features=table.features)
-    found.weights = table.weights
-    return found
 
 
 @ignoring_underflow

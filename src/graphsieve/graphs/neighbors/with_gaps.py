@@ -52,10 +52,9 @@ def nearest_neighbors(
     if not len(queries) or not n_neighbors:
         return near, squared
     points = _Points(rows)
-    tiles = _Tiles(points, queries, candidates)
     remaining = np.arange(len(queries))
     if len(queries) * len(candidates) >= PRODUCTS_FROM:
-        remaining = _by_lists(rows, tiles, near, squared)
+        remaining = _by_lists(rows, _Tiles(points, queries, candidates), near, squared)
     height = max(1, TEMPORARY_ELEMENTS // max(len(candidates), rows.shape[1]))
     for start in range(0, len(remaining), height):
         part = remaining[start : start + height]
