@@ -35,7 +35,7 @@ from graphsieve import (
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.hiding import hide_labels
 from graphsieve.assess.evaluation.prefixes import score_prefixes
-from graphsieve.search.counting import relevant_columns
+from graphsieve.search.relevant import relevant_columns
 from graphsieve.table.columns import MemoryTable
 
 # Columns in the first figure, columns in its tables, and repeats of five folds.

@@ -1164,6 +1164,7 @@ REPEATED = [
 
 # The probabilities of the classes are functions of the target.
 @pytest.mark.filterwarnings("ignore:.*one-to-one function of the target")
+@pytest.mark.filterwarnings("ignore:no (feature|column) is significantly associated")
 @pytest.mark.parametrize("options", REPEATED, ids=[" ".join(options) for options in REPEATED])
 def test_the_report_shows_how_to_reproduce_a_ranking(run, table, capsys, options):
     if any("missing" in option for option in options):

@@ -335,6 +335,7 @@ def test_how_many_matter_in_extreme_tables(what):
 
 @pytest.mark.parametrize("what", COUNTED)
 @pytest.mark.filterwarnings("ignore:.*cannot be scored")
+@pytest.mark.filterwarnings("ignore:the number of features could not be determined")
 def test_huge_constants_do_not_change_how_many_matter(what):
     known, wide = known_of(N).get(what), np.insert(PLAIN, [1, 3], [1e300, -1e300], axis=1)
     alone, beside = (

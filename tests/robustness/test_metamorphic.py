@@ -36,7 +36,7 @@ from graphsieve.assess.evaluation.folds import make_splits
 from graphsieve.assess.significance.tested_methods import COVERED
 from graphsieve.scores import METHODS
 from graphsieve.search import SEARCHES
-from graphsieve.search.counting import relevant_columns
+from graphsieve.search.relevant import relevant_columns
 from graphsieve.select.sieves import SIEVES
 from graphsieve.table.any_table import as_table
 from storages import IN_DASK, IN_FILES, STORAGES

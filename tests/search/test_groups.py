@@ -10,8 +10,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from graphsieve import GraphSieve, GraphSieveWarning, InputError, Supervision, rank
-from graphsieve.search.counting import relevant_columns
 from graphsieve.search.prediction import predicted
+from graphsieve.search.relevant import relevant_columns
 from graphsieve.supervision.groups import Units
 from graphsieve.table.columns import MemoryTable
 

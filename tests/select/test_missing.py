@@ -30,9 +30,10 @@ from graphsieve import (
     stability,
 )
 from graphsieve.search import diverse_selection, harmonic_labels
-from graphsieve.search.counting import association_p_values, relevant_columns
+from graphsieve.search.association import association_p_values
 from graphsieve.search.missingness import missingness
-from graphsieve.search.relevance import relevance
+from graphsieve.search.relevance import _shares, relevance
+from graphsieve.search.relevant import relevant_columns
 from graphsieve.table.columns import MemoryTable
 from graphsieve.table.imputation import imputed
 
@@ -104,12 +105,15 @@ def test_without_gaps_nothing_changes():
 def test_relevance_and_tests_use_the_observed_samples():
     known = Supervision.from_labels(CLASSES)
     holed = MemoryTable(HOLED, missing="use")
-    shares, p_values = relevance(holed, known), association_p_values(holed, known)
+    found, p_values = _shares(holed, known), association_p_values(holed, known)
     for feature in range(HOLED.shape[1]):
         rows = np.flatnonzero(~np.isnan(HOLED[:, feature]))
         alone = MemoryTable(X[rows][:, [feature]])
-        share = relevance(alone, known[rows])[0] * len(rows) / len(HOLED)
-        assert_allclose(shares[feature], share, rtol=1e-12)
+        one = _shares(alone, known[rows])
+        assert_allclose(found.straight[feature], one.straight[0], rtol=1e-11)
+        assert_allclose(found.curved[feature], one.curved[0], rtol=1e-11)
+        assert found.n[feature] == one.n[0] == len(rows)
+        assert_allclose(found.observed[feature], len(rows) / len(HOLED))
         assert_allclose(p_values[feature], association_p_values(alone, known[rows])[0], rtol=1e-12)
     assert_array_equal(relevant_columns(holed, known).mask[:3], [True, True, True])
 

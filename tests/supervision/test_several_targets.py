@@ -29,9 +29,9 @@ from graphsieve import (
     stability,
 )
 from graphsieve.assess.evaluation.hiding import hide_labels
-from graphsieve.search.counting import relevant_columns
 from graphsieve.search.prediction import predicted
 from graphsieve.search.relevance import relevance
+from graphsieve.search.relevant import relevant_columns
 from graphsieve.table.columns import MemoryTable
 
 TIE = 1e-9  # Distances of standardised targets that are equal on paper differ by rounding.

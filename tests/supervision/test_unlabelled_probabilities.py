@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracle
 from graphsieve import GraphSieve, Supervision, evaluate, feature_p_values, rank, scores, stability
 from graphsieve.report.portraits import portray
-from graphsieve.search.counting import relevant_columns
 from graphsieve.search.prediction import predicted
 from graphsieve.search.relevance import relevance
+from graphsieve.search.relevant import relevant_columns
 from graphsieve.table.columns import MemoryTable
 from strategies import problems
 

@@ -8,9 +8,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from graphsieve._kernels.column_sums import column_extremes
-from graphsieve.search.counting import count_features, relevant_columns
+from graphsieve.search.counting import count_features
 from graphsieve.search.default import select_by_explanation
 from graphsieve.search.prediction import predicted
+from graphsieve.search.relevant import relevant_columns
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import ColumnSpace
 from graphsieve.table.columns import MemoryTable

@@ -17,16 +17,20 @@ AUTO = """auto: selects columns that together explain the table and the supervis
 Columns are selected one by one. Each step selects the column with the largest gain: the variance
 that it explains beyond the columns selected before it. The selected columns should explain two
 things. The first is every column of the table, weighted by its relevance: the share of its
-variance that is associated with the supervision. The second is the prediction of the labels from
-all columns, weighted by its skill on held-out labels. Without supervision, the weight of a column
-is its largest correlation with another column.
+variation, measured by ranks, that is associated with the supervision. The second is the prediction
+of the labels from all columns, weighted by its skill on held-out labels. Without supervision, the
+weight of a column is its largest correlation with another column.
+
+Tests against chance decide which columns are relevant. These are selected first. With at least 40
+labels, the search is compared with others by cross-validation, and the best one is used.
+--method diverse skips the comparison.
 
 score       share that the column explains alone
-gain        share that it added to the columns selected before it
+gain        share that it adds to the columns ranked before it
 redundancy  share of its variance that those columns already explain
 
-With --top auto, tests against chance decide which columns are relevant. The number of selected
-columns depends on how much variance of the relevant columns they explain.
+With --top auto, the number of selected columns depends on how much variance of the relevant columns
+they explain. The order of the columns does not depend on the number.
 
 With --redundancy none, columns are ranked one by one with the published score for the given
 supervision: laplacian, fisher, constrained_laplacian, supervised_laplacian,

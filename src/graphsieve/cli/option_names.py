@@ -66,6 +66,7 @@ WORDS = {
     "y": "the target",
     "label_proba": "the table of probabilities",
     "feature": "column",
+    "feature": "column",
     "features": "columns",
     "samples": "rows",
     "pass": "add",

@@ -22,8 +22,8 @@ from graphsieve.report.page import page
 from graphsieve.report.terminal import (
     COMMAND_LINE,
     LINE_WIDTH,
+    further_lines,
     headline,
-    recall_line,
     subline,
     table_lines,
     wrapped,
@@ -297,7 +297,7 @@ def ranking_lines(ranking: Ranking, *, rows: int | None, on_terminal: bool) -> s
     features = facts["features"]
     columns = shutil.get_terminal_size().columns if on_terminal else NARROW
     n_selected = int(ranking.selected.sum())
-    lines = [headline(facts, COMMAND_LINE), subline(facts, COMMAND_LINE), *recall_line(facts)]
+    lines = [headline(facts, COMMAND_LINE), subline(facts, COMMAND_LINE), *further_lines(facts)]
     # The number of missing values is in the notes on the table.
     for text in missing_text(facts)[1:]:
         lines += wrapped(text, min(LINE_WIDTH, columns))

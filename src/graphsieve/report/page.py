@@ -13,6 +13,7 @@ from graphsieve.report.pictures import of_selected, pictures_section
 from graphsieve.report.ranking_table import ranking_section
 from graphsieve.report.wording import (
     block,
+    comparison_text,
     counted,
     full_stop,
     listed,
@@ -100,6 +101,10 @@ def _about(facts: Facts) -> list[tuple[str, str]]:
             " ".join(sentence(full_stop(_capital(text))) for text in missing_text(ranking)),
         ),
         ("Method", method_text(ranking, known["text"] if known else None)),
+        (
+            "Searches compared",
+            sentence(full_stop(_capital(errors))) if (errors := comparison_text(ranking)) else "",
+        ),
         (
             "Neighbours",
             sentence(full_stop(_capital(found))) if (found := recall_text(ranking)) else "",

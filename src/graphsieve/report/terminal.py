@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from graphsieve.report.wording import (
+    comparison_text,
     in_selection_order,
     missing_text,
     recall_text,
@@ -52,7 +53,7 @@ def ranking_text(facts: Mapping[str, Any]) -> str:
 
     `facts` are `Ranking.page_facts()`.
     """
-    lines = [headline(facts), subline(facts), *recall_line(facts)]
+    lines = [headline(facts), subline(facts), *further_lines(facts)]
     for text in missing_text(facts):
         lines += wrapped(text)
     if facts["count_reason"] is not None:
@@ -97,10 +98,9 @@ def subline(facts: Mapping[str, Any], terms: Terms = PYTHON) -> str:
     return f"{subject} {facts['summary']}{': ' if outcome else ''}{outcome}"
 
 
-def recall_line(facts: Mapping[str, Any]) -> list[str]:
-    """Return a line on the recall of approximate neighbours, if they are approximate."""
-    found = recall_text(facts)
-    return [] if found is None else [found]
+def further_lines(facts: Mapping[str, Any]) -> list[str]:
+    """Return lines on the comparison of searches and on approximate neighbours, if there are any."""
+    return [text for text in (comparison_text(facts), recall_text(facts)) if text is not None]
 
 
 def table_lines(

@@ -138,6 +138,26 @@ def recall_text(ranking: Mapping[str, Any]) -> str | None:
     return None if recall is None else f"neighbours are approximate (recall {100 * recall:.1f} %)"
 
 
+def comparison_text(ranking: Mapping[str, Any]) -> str | None:
+    """Return the outcome of the comparison of searches, or None if there was none.
+
+    Examples
+    --------
+    >>> errors = {"diverse": 0.25, "elimination": 0.31}
+    >>> comparison_text({"candidate": "diverse", "candidates": errors})
+    'cross-validated errors: diverse 0.250 (chosen), elimination 0.310'
+    """
+    errors = ranking.get("candidates")
+    if not errors:
+        return None
+    chosen = ranking["candidate"]
+    parts = [
+        f"{name} {error:.3f}{' (chosen)' if name == chosen else ''}"
+        for name, error in sorted(errors.items(), key=lambda one: (one[0] != chosen, one[1]))
+    ]
+    return f"cross-validated errors: {', '.join(parts)}"
+
+
 def missing_text(ranking: Mapping[str, Any], feature: str = "feature") -> list[str]:
     """Return sentences on the missing values, without full stops. Empty if none is missing."""
     missing = ranking.get("missing")

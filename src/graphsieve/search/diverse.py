@@ -8,8 +8,9 @@ out before the next one is selected, so its copies have no gain left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,10 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 MOST_SEPARATE = 64  # doubtful columns; if there are more, the gains of all columns are recomputed
 # Gains are updated by differences. They are recomputed once this share of the variance is left.
 STALE = 1e-3
+# Share of the weighted variance that the features to select first may leave. What is left of them
+# are near copies, which do not precede all other features.
+NEARLY = 1e-4
+LEAST_GAIN = 1e-12  # A smaller difference of explained shares is rounding error.
 INITIAL_CAPACITY = 32  # selected columns
 # Residual columns are projected again if their smallest squared size is below this share of the
 # squared length of the columns.
@@ -96,7 +101,7 @@ class DiversePath:
     order : array of int of shape (n_features,)
         Feature positions in selection order. The first `n_selected` were selected one by one. The
         others follow by the gain that they would still add, then by their score. Features that are
-        constant or without a score come last.
+        constant or without a score come last. Features to select first precede all others.
     n_selected : int
         Number of features selected one by one. The search stops early if nothing is left to
         explain.
@@ -120,6 +125,9 @@ class DiversePath:
         Correlation with that feature. NaN if there is none.
     sketched : bool
         Whether the table was so large that inner products were estimated from a sketch.
+    cut : callable or None
+        For internal use: returns redundancy, closest feature and correlation if only a number of
+        features is selected. None in the result of `diverse_selection`.
     """
 
     order: Integers
@@ -131,6 +139,7 @@ class DiversePath:
     closest: Integers
     closest_correlation: Floats
     sketched: bool
+    cut: Callable[[int], tuple[Floats, Integers, Floats]] | None = None
 
     @property
     def gains(self) -> Floats:
@@ -217,7 +226,7 @@ def diverse_selection(
             setting("target_share", target_share),
             " needs targets, and none were given; leave it out.",
         )
-    return select_diverse(
+    path = select_diverse(
         table,
         weights,
         n_wanted=wanted,
@@ -226,6 +235,30 @@ def diverse_selection(
         target_share=0.0 if others is None else share,
         progress=progress,
     )
+    return replace(path, cut=None)
+
+
+@dataclass(frozen=True, eq=False)
+class Preference:
+    """Which features are selected first, and which of them are preferred.
+
+    Attributes
+    ----------
+    first : array of bool or None
+        Features that are selected before all others, until 99.99 % of the table is explained. None
+        if all are equal in this respect.
+    later : array or None
+        Weight of each feature in the rest of the search. None for equal weights.
+    factor : array or None
+        Factor by which the gain of each feature is multiplied in comparisons.
+    """
+
+    first: Booleans | None = None
+    later: Floats | None = None
+    factor: Floats | None = None
+
+
+NO_PREFERENCE = Preference()
 
 
 def select_diverse(
@@ -239,6 +272,7 @@ def select_diverse(
     n_known: int | None = None,
     beyond: bool = False,
     choice: Choice = NO_CHOICE,
+    preference: Preference = NO_PREFERENCE,
     progress: bool | None = None,
 ) -> DiversePath:
     """Select features as `diverse_selection` does, from checked input.
@@ -267,27 +301,39 @@ def select_diverse(
         search = _Uncorrelated(space, weights, usable)
     alone = np.where(usable, _with_equal_copies(search.gains()), np.nan)
     price = choice.price(space.n_features)
+    if preference.factor is not None:
+        price = price / preference.factor
     steps = _select(
         search,
         weights,
         alone,
         keep=[feature for feature in choice.keep if usable[feature]],
         price=price,
+        preference=preference,
         most=min(n_wanted, MOST_SELECTED),
         beyond=beyond,
         progress=progress,
     )
     search.settle(all_columns=True)
     selected = np.array([step.position for step in steps], dtype=np.int64)
-    redundancy = np.where(space.variances > 0, search.redundancy(), np.nan)
-    redundancy[selected] = [step.redundancy for step in steps]
     left = search.gains()
     merits = search.merits(left) / price
-    gain = np.where(usable, 0.0 if search.widened else left, np.nan)
+    gain = np.where(usable, 0.0 if search.reweighed else left, np.nan)
     gain[selected] = [step.gain for step in steps]
-    closest, closest_correlation = _closest_selected(space, search.correlations_with_selected())
+    first = np.zeros(space.n_features, dtype=bool) if search.reweighed else preference.first
+
+    def cut(number: int) -> tuple[Floats, Integers, Floats]:
+        done = steps[:number]
+        redundancy = np.where(space.variances > 0, search.redundancy_after(len(done)), np.nan)
+        redundancy[[step.position for step in done]] = [step.redundancy for step in done]
+        correlations = islice(search.correlations_with_selected(), len(done))
+        return redundancy, *_closest_selected(space, correlations)
+
+    redundancy, closest, closest_correlation = cut(len(steps))
     return DiversePath(
-        order=np.concatenate([selected, _remaining(selected, usable, weights, merits, alone)]),
+        order=np.concatenate(
+            [selected, _remaining(selected, usable, weights, merits, alone=alone, first=first)]
+        ),
         n_selected=len(steps),
         alone=alone,
         gain=gain,
@@ -296,6 +342,7 @@ def select_diverse(
         closest=closest,
         closest_correlation=closest_correlation,
         sketched=space.sketched,
+        cut=cut,
     )
 
 
@@ -316,14 +363,16 @@ def _select(
     *,
     keep: Sequence[int],
     price: Floats,
+    preference: Preference,
     most: int,
     beyond: bool,
     progress: bool | None,
 ) -> list[_Step]:
     steps: list[_Step] = []
+    first = preference.first
     with Progress("selecting features", progress) as shown:
         while len(steps) < most:
-            if beyond:
+            if beyond and first is None:
                 search.widen()
             search.settle()
             gains = search.gains()
@@ -331,14 +380,24 @@ def _select(
                 position = keep[len(steps)]
             else:
                 merits = search.merits(gains) / price
+                if first is not None:
+                    merits = np.where(first, merits, 0.0)
                 best = float(merits.max(initial=0.0))
+                if first is not None and (best <= 0 or search.explained() >= 1 - NEARLY):
+                    search.reweigh(preference.later)
+                    first = None
+                    continue
                 if best <= 0:
                     break
                 tied = np.flatnonzero(merits >= best * (1 - TIE))
                 position = int(_preferred(tied, weights, alone)[0])
-            gain = 0.0 if search.widened else float(gains[position])
-            redundancy = float(search.redundancy()[position])
+            before, redundancy = search.unexplained(), float(search.redundancy()[position])
+            gain = float(gains[position])
             search.take(position)
+            if search.reweighed:
+                # The gain refers to the table as it was weighted at first.
+                gain = before - search.unexplained()
+                gain = gain if gain > LEAST_GAIN else 0.0
             steps.append(_Step(position, gain, redundancy, search.explained()))
             if shown.shown:
                 shown.tell(f"{len(steps)} of {most}")
@@ -346,13 +405,23 @@ def _select(
 
 
 def _remaining(
-    selected: Integers, usable: Booleans, weights: Floats, gains: Floats, alone: Floats
+    selected: Integers,
+    usable: Booleans,
+    weights: Floats,
+    gains: Floats,
+    *,
+    alone: Floats,
+    first: Booleans | None,
 ) -> Integers:
-    """Order the columns that were not selected by gain, then by score, then by gain alone."""
+    """Order the columns that were not selected by gain, then by score, then by gain alone.
+
+    The `first` ones precede the others.
+    """
     rest = np.ones(len(usable), dtype=bool)
     rest[selected] = False
     others = _preferred(np.flatnonzero(rest), weights, alone)
-    return others[np.lexsort((_places(gains[others]), ~usable[others]))]
+    later = ~usable if first is None else 2 * ~usable + ~first
+    return others[np.lexsort((_places(gains[others]), later[others]))]
 
 
 def _preferred(columns: Integers, weights: Floats, alone: Floats) -> Integers:
@@ -411,12 +480,14 @@ class Explaining:
         self.several = None if space.features is None else SeveralColumns(space.features)
         self._found: list[Gains] | None = None
         self.selected: list[int] = []
-        self.n_directions = 0
+        self.n_directions, self._n_directions_after = 0, [0]
         self.n_known = space.n_samples if n_known is None else n_known
         self._directions = np.empty((0, space.n_rows))
         self._coefficients = np.empty((0, space.n_columns))
         self.initial_weights, self.total = self.weights, float(self.weights @ space.squares)
-        self.widened = False
+        # The weights in the present stage of the search, and the weighted variance of all columns.
+        self.stage_weights, self.stage_total = self.weights, self.total
+        self.reweighed = self.widened = False
         self.share = 0.0
         self.targets = np.empty((0, space.n_rows))
         if targets is not None and target_share > 0 and targets.any():
@@ -496,21 +567,36 @@ class Explaining:
     def _residual(self, columns: Integers) -> Floats:
         return self.space.columns(columns) - self.directions.T @ self.coefficients[:, columns]
 
-    def widen(self) -> None:
-        """Give the remaining columns equal weights once the weighted ones are explained.
+    def reweigh(self, weights: Floats | None) -> None:
+        """Explain the remaining columns with other weights, or with equal weights (None).
 
         Copies of selected columns still have no gain.
         """
-        of_targets = self.share * float(np.einsum("ij,ij->", self.targets, self.targets))
+        self.reweighed = True
+        found = self._open().astype(np.float64)
+        if weights is not None and self.space.of_columns(weights)[found > 0].any():
+            found = found * self.space.of_columns(weights)
+        self.widened = self.widened or weights is None
+        self.weights = self.stage_weights = found
+        self.stage_total = float(found @ self.space.squares)
+        if self.weights.any():
+            self._compute()
+
+    def widen(self) -> None:
+        """Give the remaining columns equal weights once the weighted ones are explained."""
         if (
             not self.widened
-            and self.initial_weights @ self.left <= ROUNDING * self.total
-            and of_targets <= ROUNDING
+            and self.stage_weights @ self.left <= ROUNDING * self.stage_total
+            and self.share * self._targets_left() <= ROUNDING
         ):
-            self.widened = True
-            self.weights = self._open().astype(np.float64)
-            if self.weights.any():
-                self._compute()
+            self.reweigh(None)
+
+    def _targets_left(self) -> float:
+        return float(np.einsum("ij,ij->", self.targets, self.targets))
+
+    def unexplained(self) -> float:
+        """Return the share of the total that is left to explain."""
+        return (1 - self.share) * (1 - self.explained()) + self.share * self._targets_left()
 
     def settle(self, *, all_columns: bool = False) -> None:
         """Recompute gains if their rounding error could change the order or break a tie.
@@ -629,7 +715,7 @@ class Explaining:
         """
         if self.several is None:
             return gains
-        of_targets = self.share * float(np.einsum("ij,ij->", self.targets, self.targets))
+        of_targets = self.share * self._targets_left()
         of_table = (1 - self.share) * (1 - self.explained())
         by_chance = of_table / max(1, self.space.n_samples - 1 - self.n_directions)
         by_chance += of_targets / max(1, self.n_known - 1 - self.n_directions)
@@ -668,6 +754,7 @@ class Explaining:
             self._project_out(directions)
         self.left[columns] = 0.0
         self.selected.append(position)
+        self._n_directions_after.append(self.n_directions)
         if float(self.weights @ self.left) < STALE * self.fresh_total and self._open().any():
             self._compute()
 
@@ -755,7 +842,19 @@ class Explaining:
             yield position, _correlations(self.space, position, basis.T @ self.coefficients)
 
     def redundancy(self) -> Floats:
-        variances, left = self.space.variances, self.left
+        return self._redundancy(self.left)
+
+    def redundancy_after(self, n_selected: int) -> Floats:
+        """Return the share of each feature that the first selected features explain."""
+        if n_selected == len(self.selected):
+            return self._redundancy(self.left)
+        n = self._n_directions_after[n_selected]
+        coefficients = self.coefficients[:n]
+        left = self.space.squares - np.einsum("ij,ij->j", coefficients, coefficients)
+        return self._redundancy(np.maximum(left, 0.0))
+
+    def _redundancy(self, left: Floats) -> Floats:
+        variances = self.space.variances
         if self.space.features is not None:
             left = self.space.features.sums(left)
         return np.clip(1 - left / np.where(variances > 0, variances, 1.0), 0.0, 1.0)
@@ -784,10 +883,16 @@ class _Uncorrelated:
         self.largest = np.zeros(space.n_features)
         self.found: list[tuple[int, Floats]] = []
 
-    widened = False
+    reweighed = False
 
     def widen(self) -> None:
         """Do nothing. A column without a score has no gain here."""
+
+    def reweigh(self, weights: Floats | None) -> None:
+        """Do nothing. All columns have their weights from the beginning."""
+
+    def unexplained(self) -> float:
+        return 1 - self.explained()
 
     def settle(self, *, all_columns: bool = False) -> None:
         """Do nothing. No gain is updated by differences here."""
@@ -815,6 +920,11 @@ class _Uncorrelated:
 
     def redundancy(self) -> Floats:
         return self.largest**2
+
+    def redundancy_after(self, n_selected: int) -> Floats:
+        """Return the share of each feature that the closest of the first ones explains."""
+        found = [np.abs(correlations) for _, correlations in self.found[:n_selected]]
+        return np.max(found, axis=0, initial=0.0) ** 2 if found else np.zeros(len(self.weights))
 
     def explained(self) -> float:
         total = float(self.weights @ self.space.variances)

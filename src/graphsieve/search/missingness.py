@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from graphsieve._base.array_types import Booleans, Floats
-from graphsieve.search.counting import FALSE_DISCOVERIES, association_p_values
+from graphsieve.search.association import FALSE_DISCOVERIES, association_p_values
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.columns import MemoryTable, Table
 from graphsieve.table.gaps import gaps_of_features

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
-from graphsieve._base.array_types import Booleans, Floats, Integers
+from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.errors import InputError, warn
 from graphsieve._base.messages import parameter, phrase
 from graphsieve._base.parameters import checked, remedy, setting
@@ -18,9 +16,11 @@ from graphsieve.graphs.neighbors.metrics import measured
 from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.choosing import choose_method, warn_of_weak_supervision
 from graphsieve.scores.method import warn_of_unscorable
-from graphsieve.search.counting import Count, RelevantColumns, count_features, relevant_columns
+from graphsieve.search.alternatives import Chosen, can_compare, choose
+from graphsieve.search.counting import Count, count_features
 from graphsieve.search.default import select_by_explanation
-from graphsieve.search.diverse import Choice, DiversePath, select_diverse
+from graphsieve.search.diverse import MOST_SELECTED, Choice, DiversePath, select_diverse
+from graphsieve.search.relevant import RelevantColumns, relevant_columns
 from graphsieve.select.preparation import (
     DIVERSE,
     PARAMETERS,
@@ -56,9 +56,10 @@ class GraphSieve(FittingSieve):
     Parameters
     ----------
     method : str
-        ``"auto"`` selects features that together explain the table and the supervision (the search
-        ``"diverse"``). A name from `graphsieve.scores.METHODS` ranks features one by one by that
-        score.
+        ``"diverse"`` selects features that together explain the table and the supervision.
+        ``"auto"`` does the same, but with at least 40 labels it first compares this search with
+        others by cross-validation (see `candidate_`). A name from `graphsieve.scores.METHODS` ranks
+        features one by one by that score.
     n_features_to_select : int, float, "auto" or None
         Number of features, or a fraction of them. None selects half of the features, as in
         scikit-learn's RFE. ``"auto"`` selects as many as are relevant and not redundant; `count_`
@@ -144,25 +145,32 @@ class GraphSieve(FittingSieve):
     ----------
     scores_ : array of shape (n_features,)
         Score of each feature by the method; NaN if it cannot be scored. For ``"diverse"``, the
-        share of the total that the feature explains alone. With ``n_features_to_select="auto"``,
-        features that are not relevant score 0.
+        share of the total that the feature explains alone.
     ranking_ : array of int of shape (n_features,)
-        1 is the best feature, or the first one selected. Equal scores are ranked by position;
-        features without a score come last. If features are selected by gain, the first
-        `n_features_to_select` of them (at most 256) are selected one by one. The others follow by
-        the gain that they would still add.
+        1 is the best feature, or the first one selected. It does not depend on
+        `n_features_to_select`. Equal scores are ranked by position; features without a score come
+        last. If features are selected by gain, the first 256 are selected one by one. The others
+        follow by the gain that they would still add.
     method_, reason_ : str
         The method that ran, and the reason for it.
     relevance_ : array of shape (n_features,) or None
-        For ``"diverse"``, the share of each feature's variance that is associated with the
-        supervision. Without supervision, its largest absolute correlation with another feature.
+        For ``"diverse"``, the share of each feature's variation that is associated with the
+        supervision, corrected for chance. Without supervision, its largest absolute correlation
+        with another feature.
+    relevant_ : array of bool of shape (n_features,) or None
+        For ``"diverse"``, the features that matter according to tests. They are selected first.
+    candidate_ : str or None
+        With ``method="auto"``, the search that was chosen: ``"diverse"`` or another name in
+        `graphsieve.search.alternatives.CANDIDATES`. None for other methods.
+    candidates_ : dict or None
+        The cross-validated error of each of these searches. None if they were not compared: with
+        fewer than 40 labels, or with sample weights, `keep`, `candidates` or `cost`.
     skill_ : float or None
         For ``"diverse"``, how well held-out labels are predicted from all features, from 0 to 1.
         It determines the weight of the labels.
     gain_ : array of shape (n_features,) or None
-        What each feature added when it was selected, or, for a feature that was not selected, what
-        it would add next. For ``"diverse"`` it has the unit of `scores_`. NaN for features that
-        cannot be selected.
+        What each feature adds to those ranked before it. For ``"diverse"`` it has the unit of
+        `scores_`. NaN for features that cannot be selected.
     redundancy_ : array of shape (n_features,) or None
         Share of each feature's variance explained by the selected features, or, for a selected
         feature, by those selected before it.
@@ -196,7 +204,7 @@ class GraphSieve(FittingSieve):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> sieve = GraphSieve(n_features_to_select=2).fit(X, y)
     >>> list(sieve.get_feature_names_out())
-    ['sepal width (cm)', 'petal length (cm)']
+    ['sepal width (cm)', 'petal width (cm)']
     >>> GraphSieve("fisher", n_features_to_select=2).fit(X, y).get_feature_names_out().tolist()
     ['petal length (cm)', 'petal width (cm)']
     """
@@ -311,7 +319,7 @@ class GraphSieve(FittingSieve):
             "explain",
         )
         run = _by_search if by_search else _by_score
-        found = run(table, known, supervision, given, wanted, choice=choice)
+        found = run(table, known, supervision, given, choice=choice)
         warn_of_unscorable(found.scores, table)
         n_selected = _n_selected(found, wanted, given, choice)
         # Attributes are set last, so that a failed fit changes nothing.
@@ -329,11 +337,17 @@ class GraphSieve(FittingSieve):
         self.ranking_ = np.empty(table.n_features, dtype=np.int64)
         self.ranking_[found.order] = np.arange(1, table.n_features + 1)
         self.relevance_, self.skill_, self.count_ = found.relevance, found.skill, found.count
-        path = found.path
-        self.gain_ = None if path is None else path.gain
-        self.redundancy_ = None if path is None else path.redundancy
-        self.closest_ = None if path is None else path.closest
-        self.closest_correlation_ = None if path is None else path.closest_correlation
+        matter, chosen = found.matter, found.chosen
+        self.relevant_ = None if matter is None or found.relevance is None else matter.mask
+        self.candidate_ = None if found.relevance is None else DIVERSE
+        self.candidates_ = None
+        if chosen is not None:
+            self.candidate_, self.candidates_ = chosen.name, dict(chosen.errors)
+        self.gain_ = self.redundancy_ = self.closest_ = self.closest_correlation_ = None
+        if found.path is not None and found.path.cut is not None:
+            self.gain_ = found.path.gain
+            cut = found.path.cut(n_selected)
+            self.redundancy_, self.closest_, self.closest_correlation_ = cut
         self._select(self.ranking_ <= n_selected)
         return table, known
 
@@ -358,6 +372,7 @@ class _Found:
     skill: float | None = None
     count: Count | None = None
     matter: RelevantColumns | None = None
+    chosen: Chosen | None = None
 
 
 def _by_search(
@@ -365,7 +380,6 @@ def _by_search(
     known: Supervision,
     supervision: Supervision | None,
     given: dict[str, Any],
-    wanted: int,
     *,
     choice: Choice,
 ) -> _Found:
@@ -383,38 +397,62 @@ def _by_search(
     warn_of_weak_supervision(known, known.kinds)
     scale = scale_used(table, given["scale"])
     scaled = imputed(rescaled(table, scale))
-    matter = _relevant_columns(table, known, given)
     explained = select_by_explanation(
-        table,
-        scaled,
-        known,
-        n_wanted=wanted,
-        allowed=_allowed(matter),
-        choice=choice,
-        progress=given["progress"],
+        table, scaled, known, choice=choice, progress=given["progress"]
     )
-    path = explained.path
-    scores = (
-        path.alone
-        if matter is None
-        else np.where(np.isnan(path.redundancy), np.nan, np.nan_to_num(path.alone))
-    )
-    order = choice.ordered(_unscored_last(path.order, scores))
-    allowed = order[choice.selectable(len(order))[order]]
-    count = _count(scaled, known, allowed, matter, given, weights=explained.relevance)
+    path, matter = explained.path, explained.matter
+    chosen = None
+    if given["method"] == given["redundancy"] == "auto" and can_compare(scaled, choice):
+        chosen = choose(table, scaled, known, progress=given["progress"])
+    other = None if chosen is None or chosen.is_default else chosen
+    if other is not None:
+        path, matter = other.path(scaled), replace(matter, none_associated=False)
+    order = choice.ordered(_unscored_last(path.order, path.alone))
+    count = None
+    if given["n_features_to_select"] == "auto":
+        if other is not None:
+            count = _count_by_errors(other, given["max_features"])
+        else:
+            first = _leading(order, matter, choice)
+            count = _count(scaled, known, first, matter, given, weights=explained.relevance)
     return _Found(
         method=DIVERSE,
         reason=reason,
-        scores=scores,
+        scores=path.alone,
         large_is_good=True,
         order=order,
         scale=scale,
-        path=_path_to_cut_off(path, count, explained.select),
+        path=path,
         relevance=explained.relevance,
         skill=explained.skill,
         count=count,
         matter=matter,
+        chosen=chosen,
     )
+
+
+def _count_by_errors(chosen: Chosen, most: int | None) -> Count:
+    """Return the number of features of another candidate, by its cross-validated errors."""
+    n, rule = chosen.n_features, "predicted"
+    reason = (
+        f"The search {chosen.name!r} predicts held-out labels better than the default. Its "
+        f"cross-validated error is smallest with about {n} features."
+    )
+    if most is not None and n > most:
+        n, rule, reason = most, "cap", f"{reason} The upper limit of {most} applies."
+    predicted = tuple((size, error, 0.0) for size, error in chosen.curve)
+    return Count(n, ((0, 0.0, 0.0),), reason, rule, predicted)
+
+
+def _leading(order: Integers, matter: RelevantColumns, choice: Choice) -> Integers:
+    """Return the features at the beginning of the order that matter or are to be kept."""
+    wanted = matter.mask & choice.selectable(len(order))
+    wanted[list(choice.keep)] = True
+    others = np.flatnonzero(~wanted[order])
+    if not len(others) or (not others[0] and matter.mask.any()):
+        # None of the features that matter is relevant to pairs, so they do not come first.
+        return order
+    return order[: others[0]]
 
 
 def _by_score(
@@ -422,7 +460,6 @@ def _by_score(
     known: Supervision,
     supervision: Supervision | None,
     given: dict[str, Any],
-    wanted: int,
     *,
     choice: Choice,
 ) -> _Found:
@@ -475,29 +512,21 @@ def _by_score(
     large_is_good = method.large_is_good(options)
     matter = _relevant_columns(table, known, given)
     scaled = imputed(measured_by) if form is not None or matter is not None else measured_by
-    path = select = None
+    path = None
     if form is not None:
-        weights = weights_by_rank(scored.values, large_is_good=large_is_good)
-        allowed = _allowed(matter)
-        weights = weights if allowed is None else np.where(allowed, weights, np.nan)
-        select = partial(
-            select_diverse,
+        path = select_diverse(
             scaled,
-            weights,
+            weights_by_rank(scored.values, large_is_good=large_is_good),
+            n_wanted=MOST_SELECTED,
             form=form,
             choice=choice,
             progress=given["progress"],
         )
-        path = select(n_wanted=wanted)
-    order = _unscored_last(
-        _order(scored.values, large_is_good, matter) if path is None else path.order, scored.values
-    )
+    best_first = np.argsort(ranks(scored.values, large_is_good=large_is_good))
+    order = _unscored_last(best_first if path is None else path.order, scored.values)
     order = choice.ordered(order)
-    # A relevant feature may still have no score.
     candidates = order[~np.isnan(scored.values[order]) & choice.selectable(len(order))[order]]
     count = _count(scaled, known, candidates, matter, given)
-    if path is not None and select is not None:
-        path = _path_to_cut_off(path, count, lambda number: select(n_wanted=number))
     return _Found(
         method=method.name,
         reason=reason,
@@ -516,28 +545,9 @@ def _by_score(
     )
 
 
-def _path_to_cut_off(
-    path: DiversePath, count: Count | None, select: Callable[[int], DiversePath]
-) -> DiversePath:
-    """Return a path that ends at the number of features that was found.
-
-    The number is found along a longer path. Gain, redundancy and closest feature of the features
-    that were not selected refer to the selected ones only.
-    """
-    if count is None or max(1, count.n) >= path.n_selected:
-        return path
-    return select(max(1, count.n))
-
-
 def _unscored_last(order: Integers, scores: Floats) -> Integers:
     """Move features that cannot be scored to the end of the order."""
     return order[np.argsort(np.isnan(scores[order]), kind="stable")]
-
-
-def _order(scores: Floats, large_is_good: bool, matter: RelevantColumns | None) -> Integers:
-    """Order features, best first. For "auto", relevant features come before the others."""
-    order = np.argsort(ranks(scores, large_is_good=large_is_good))
-    return order if matter is None else order[np.argsort(~matter.mask[order], kind="stable")]
 
 
 def _wanted(given: dict[str, Any], n_features: int) -> int:
@@ -553,11 +563,6 @@ def _wanted(given: dict[str, Any], n_features: int) -> int:
             f" allows {most}; raise one or lower the other.",
         )
     return min(wanted, int(most))
-
-
-def _allowed(matter: RelevantColumns | None) -> Booleans | None:
-    """Return the candidates: the relevant features, or all (None) if none is significant."""
-    return matter.mask if matter is not None and matter.mask.any() else None
 
 
 def _relevant_columns(
@@ -606,14 +611,17 @@ def _n_selected(found: _Found, wanted: int, given: dict[str, Any], choice: Choic
                 f" were requested, but only {allowed} may be selected.",
             )
         return min(allowed, selected_count(wanted, found.scores, exactly=exactly))
-    if choice.keep:
-        # The count contains only relevant features, but all features to keep are selected.
-        assert found.matter is not None
-        return found.count.n + sum(not found.matter.mask[feature] for feature in choice.keep)
     if found.count.n == 0 and not np.isnan(found.scores).all():
         warn(
             "the number of features could not be determined, so one feature is selected: "
             f"{found.count.reason}"
         )
-        return 1
-    return int(found.count.n)
+        return max(1, len(choice.keep))
+    if found.matter is not None and found.matter.none_associated and found.count.n:
+        warn(
+            "no ",
+            phrase("feature"),
+            " is significantly associated with the supervision, so the number depends only on the "
+            f"associations among them: {found.count.reason}",
+        )
+    return max(int(found.count.n), len(choice.keep))

@@ -107,7 +107,7 @@ method_params, compress, n_prototypes, categorical, feature_groups, missing, kee
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> rank(X, y).best(2)
-    ['petal length (cm)', 'sepal width (cm)']
+    ['petal width (cm)', 'sepal width (cm)']
     >>> rank(X, y, method="fisher").best(2)
     ['petal length (cm)', 'petal width (cm)']
     """
@@ -161,6 +161,8 @@ method_params, compress, n_prototypes, categorical, feature_groups, missing, kee
         closest=getattr(sieve, "closest_", None),
         closest_correlation=getattr(sieve, "closest_correlation_", None),
         count_reason=None if count is None else count.reason,
+        candidate=getattr(sieve, "candidate_", None),
+        candidates=getattr(sieve, "candidates_", None),
         known=supervision_facts(known),
         missing=missingness(table, known),
         parameters=_parameters(sieve),
@@ -359,9 +361,8 @@ class Ranking:
         Recall of an approximate neighbour search, estimated on some samples. None if the search was
         exact.
     gain : array of float or None
-        What each feature added when it was selected, or, for a feature that was not selected, what
-        it would add next. NaN if it cannot be selected. None if features were ranked by score; so
-        are the next three.
+        What each feature adds to those ranked before it. NaN if it cannot be selected. None if
+        features were ranked by score; so are the next three.
     redundancy : array of float or None
         Share of each feature's variance explained by the selected features, or, for a selected
         feature, by those selected before it.
@@ -370,6 +371,10 @@ class Ranking:
         feature, of those selected before it. −1 if there is none.
     closest_correlation : array of float or None
         Correlation with that feature.
+    candidate : str or None
+        With ``method="auto"``, the search that was chosen.
+    candidates : dict or None
+        The cross-validated error of each search. None if they were not compared.
     count_reason : str or None
         Reason for the number of features, with ``n_features_to_select="auto"``.
     known : dict or None
@@ -401,6 +406,8 @@ class Ranking:
     redundancy: Floats | None = None
     closest: Integers | None = None
     closest_correlation: Floats | None = None
+    candidate: str | None = None
+    candidates: dict[str, float] | None = None
     count_reason: str | None = None
     known: dict[str, Any] | None = None
     missing: Missingness | None = None
@@ -546,6 +553,8 @@ class Ranking:
             "n_neighbors": self.n_neighbors,
             "bandwidth": self.bandwidth,
             "neighbor_recall": self.neighbor_recall,
+            "candidate": self.candidate,
+            "candidates": self.candidates,
             "count_reason": self.count_reason,
             **({} if self.missing is None else {"missing": self._all_missing_facts()}),
             "features": self.to_records(),

@@ -313,6 +313,28 @@ def _slices(length: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + at_once, length))
 
 
+def shared_variances(space: ColumnSpace) -> Floats:
+    """Return the variance that each feature explains of all features, one by one.
+
+    It is the sum over all columns of the variance that a regression on a column of the feature
+    explains. Divided by the variance of the feature, it is an effective number of similar features.
+
+    Examples
+    --------
+    The second column repeats the first, so each of them explains the variance of both:
+
+    >>> space = ColumnSpace(MemoryTable([[1, 1, 1], [1, 1, -1], [-1, -1, 1], [-1, -1, -1]]))
+    >>> shared_variances(space) / space.variances
+    array([2., 2., 1.])
+    """
+    squares = np.where(space.squares > 0, space.squares, 1.0)
+    if space.n_rows >= space.n_columns:
+        found = np.einsum("ij,ij->j", space.gram, space.gram) / squares
+    else:
+        found = space.forms(space.kernel(np.ones(space.n_columns))) / squares
+    return found if space.features is None else space.features.sums(found)
+
+
 def largest_correlations(space: ColumnSpace, *, most_compared: int = MOST_COMPARED) -> Floats:
     """Return the largest absolute correlation of every feature with another feature.
 
