@@ -19,11 +19,12 @@ from sklearn.datasets import load_breast_cancer
 
 import lookalikes
 from graphsieve import Supervision, datasets
-from graphsieve._base.errors import InputError
 from graphsieve.search.association import Form, permutation_moments
-from graphsieve.search.counting import ALIKE_PER_ROOT, count_features
-from graphsieve.search.diverse import select_diverse
-from graphsieve.search.relevant import RelevantColumns, _neighbor_errors, relevant_columns
+from graphsieve.search.counting import ALIKE_PER_ROOT, FAR_MORE, count_features
+from graphsieve.search.default import select_by_explanation
+from graphsieve.search.diverse import Choice
+from graphsieve.search.prediction import predicted
+from graphsieve.search.relevant import _neighbor_errors, relevant_columns
 from graphsieve.search.structure import rotation_tail
 from graphsieve.table.columns import MemoryTable
 from graphsieve.table.scaling import chosen_scale, rescaled
@@ -42,33 +43,15 @@ PROBLEMS = {
 }
 
 
-def greedy_order(X, mask):
-    """Select repeatedly the column that explains most of the remaining variance; slow and dense."""
-    residuals = X - X.mean(axis=0)
-    left, order = list(np.flatnonzero(mask)), []
-    while left:
-        gains = [
-            ((residuals[:, mask].T @ residuals[:, j]) ** 2).sum()
-            / max(residuals[:, j] @ residuals[:, j], 1e-300)
-            for j in left
-        ]
-        best = left.pop(int(np.argmax(gains)))
-        order.append(best)
-        length = residuals[:, best] @ residuals[:, best]
-        if length > 1e-12 * len(X):
-            residuals = (
-                residuals - np.outer(residuals[:, best], residuals[:, best] @ residuals) / length
-            )
-    return np.array(order + list(np.flatnonzero(~mask)), dtype=np.int64)
+def selected(X, known, **options):
+    """Return the default selection from columns with standard deviation 1."""
+    deviation = X.std(axis=0)
+    table = MemoryTable((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0))
+    return select_by_explanation(table, table, known, progress=False, **options)
 
 
 def counted(X, known, **options):
-    """Return the count along the greedy order, on columns with standard deviation 1."""
-    deviation = X.std(axis=0)
-    scaled = (X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    table = MemoryTable(scaled)
-    found = relevant_columns(table, known)
-    return count_features(table, known, greedy_order(scaled, found.mask), relevant=found, **options)
+    return count_features(selected(X, known, **options), known)
 
 
 def everything_known(data):
@@ -335,65 +318,65 @@ def test_relevance_p_values_agree_with_shuffling():
         )
 
 
-def test_curve_is_what_least_squares_explains():
+def least_squares_share(columns, values, weights):
+    """Return the share of the weighted variance of values that a linear fit explains."""
+    design = np.column_stack([np.ones(len(values)), columns])
+    rest = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+    centered = values - values.mean(axis=0)
+    return 1 - (weights * (rest**2).sum(axis=0)).sum() / (weights * (centered**2).sum(axis=0)).sum()
+
+
+@pytest.mark.parametrize("kind", ["nothing", "labels", "targets"])
+def test_curve_is_what_least_squares_explains(kind):
     rng = np.random.default_rng(5)
-    X = (
-        rng.standard_normal((50, 4)) @ rng.standard_normal((4, 9))
-        + 0.5 * rng.standard_normal((50, 9))
-        + 100
-    )
-    mask = np.array([True] * 7 + [False] * 2)
-    given = RelevantColumns(mask, np.zeros(9), "structure", "given")
-    weights = rng.random(9)
-    order = np.array([3, 8, 1, 0, 6, 2, 5, 4, 7])
-    found = count_features(
-        MemoryTable(X), Supervision.nothing(50), order, relevant=given, weights=weights
-    )
-    centered = X - X.mean(axis=0)
-    variance = (centered**2).sum(axis=0)
-    assert variance[:7].max() < 10 * np.median(variance[:7])  # so that none is cut
-    counted_weights = np.where(mask, weights, 0.0)
-    candidates = order[: len(found.curve)]
-    assert len(found.curve) > found.n > 3
-    for size, explained, chance in found.curve:
-        chosen = centered[:, candidates[:size]]
-        rest = (
-            centered - chosen @ np.linalg.lstsq(chosen, centered, rcond=None)[0]
-            if size
-            else centered
-        )
-        left = (counted_weights * (rest**2).sum(axis=0)).sum() / (
-            counted_weights * (centered**2).sum(axis=0)
-        ).sum()
-        assert np.isclose(explained, 1 - left)
-        assert chance == size / 49
-    enough = [size for size, explained, _ in found.curve if explained >= 0.95]
-    assert found.n >= enough[0]
+    X = rng.standard_normal((60, 4)) @ rng.standard_normal((4, 9))
+    X += 0.5 * rng.standard_normal((60, 9)) + 100
+    target = X[:, 0] - X[:, 4] + 0.5 * rng.standard_normal(60)
+    known = {
+        "nothing": Supervision.nothing(60),
+        "labels": Supervision.from_labels((target > np.median(target)).astype(int)),
+        "targets": Supervision.from_targets(target),
+    }[kind]
+    table = MemoryTable(X)
+    found = select_by_explanation(table, table, known, progress=False)
+    count = count_features(found, known)
+    weights = found.relevance * found.matter.mask
+    prediction = None if kind == "nothing" else predicted(table, known)
+    assert len(count.curve) == 10
+    for size, explained, chance in count.curve:
+        chosen = X[:, found.path.order[:size]]
+        share = least_squares_share(chosen, X, weights)
+        if prediction is not None:
+            assert 0.3 < prediction.skill < 1
+            of_labels = least_squares_share(
+                chosen, prediction.values, np.ones(prediction.values.shape[1])
+            )
+            share = min(share, of_labels)
+        assert np.isclose(explained, share)
+        assert chance == size / 59
+    assert count.n >= next(size for size, explained, _ in count.curve if explained >= 0.95)
 
 
-@pytest.mark.parametrize("classes", [True, False])
-def test_leave_one_out_errors_are_those_of_refitting(classes):
-    rng = np.random.default_rng(6)
-    X = rng.standard_normal((40, 5))
-    raw = X[:, 0] + X[:, 1] + 0.3 * rng.standard_normal(40)
-    y = (raw > 0).astype(int) if classes else raw
-    known = Supervision.from_labels(y) if classes else Supervision.from_targets(y)
-    given = RelevantColumns(np.ones(5, dtype=bool), np.zeros(5), "relevance", "given")
-    found = count_features(MemoryTable(X), known, np.arange(5), relevant=given)
-    values = np.stack([y == 0, y == 1], axis=1).astype(float) if classes else y[:, None]
-    errors = np.empty((6, 40))
-    for size in range(6):
-        design = np.column_stack([np.ones(40), X[:, :size]])
-        for row in range(40):
-            others = np.arange(40) != row
-            fit = np.linalg.lstsq(design[others], values[others], rcond=None)[0]
-            errors[size, row] = ((values[row] - design[row] @ fit) ** 2).sum()
-    relative = errors / errors[0].mean()
-    assert [size for size, _, _ in found.predicted] == list(range(6))
-    assert np.allclose([mean for _, mean, _ in found.predicted], relative.mean(axis=1))
-    assert np.allclose(
-        [error for _, _, error in found.predicted], relative.std(axis=1, ddof=1) / np.sqrt(40)
-    )
+def test_features_are_added_while_each_explains_far_more_than_chance():
+    """The number is recomputed here from residuals of least squares."""
+    X, _ = spectra()
+    known = Supervision.nothing(100)
+    found = selected(X, known)
+    order, weights = found.path.order, found.relevance * found.matter.mask
+    centered = (X - X.mean(axis=0)) / X.std(axis=0)
+    n = next(size for size, explained, _ in count_features(found, known).curve if explained >= 0.95)
+    while n < ALIKE_PER_ROOT * 10:
+        rests = [
+            centered
+            - centered[:, some] @ np.linalg.lstsq(centered[:, some], centered, rcond=None)[0]
+            for some in (order[:n], order[: n + 1])
+        ]
+        others = np.delete(np.arange(80), order[n])
+        left = [(weights * (rest**2).sum(axis=0))[others].sum() for rest in rests]
+        if 1 - left[1] / left[0] <= FAR_MORE / (100 - 2 - n):
+            break
+        n += 1
+    assert count_features(found, known).n == n
 
 
 # ---- Redundancy
@@ -419,15 +402,12 @@ def test_reasons_use_the_singular_for_one_column():
     # The second column is the same in both classes.
     X = np.column_stack([y + 0.1 * rng.standard_normal(60), np.repeat(rng.standard_normal(30), 2)])
     found = relevant_columns(MemoryTable(X), Supervision.from_labels(y))
-    given = RelevantColumns(np.array([True, False]), found.p_values, "relevance", "given")
-    alone = count_features(MemoryTable(X), Supervision.from_labels(y), [0], relevant=given)
     at_rate = "(false discovery rate 5 %)."
     assert found.reason == f"1 of 2 features is associated with the labels {at_rate}"
-    assert alone.reason == "given"
     copies = counted(X[:, [0, 0]], Supervision.from_labels(y))
     assert copies.reason == (
         f"2 of 2 features are associated with the labels {at_rate} The first one explains 100 % of "
-        "their variance."
+        "these features and of the predicted labels."
     )
     single = relevant_columns(MemoryTable(X[:, 1:]), Supervision.nothing(60))
     assert single.reason == (
@@ -440,21 +420,6 @@ def test_the_curve_contains_plain_numbers():
     found = counted(datasets.make_waveform(100, random_state=0).X, Supervision.nothing(100))
     assert len(found.curve) > 1
     assert {tuple(type(value) for value in point) for point in found.curve} == {(int, float, float)}
-
-
-def test_one_column_in_a_small_unit_does_not_represent_all_others():
-    rng = np.random.default_rng(12)
-    X = rng.standard_normal((200, 1)) + rng.standard_normal((200, 12))
-    X[:, 5] *= 50.0
-    known = Supervision.nothing(200)
-    found = relevant_columns(MemoryTable(X), known)
-    assert found.mask.all()
-    order = np.r_[5, np.delete(np.arange(12), 5)]
-    count = count_features(MemoryTable(X), known, order, relevant=found)
-    # This column has 99 % of the variance of the table. With the weight limited to that of ten
-    # columns it has 10 of 21 parts, and it explains some of the others.
-    assert count.curve[1][1] < 0.8
-    assert count.n >= 8
 
 
 def spectra(n=100):
@@ -476,15 +441,29 @@ def test_columns_that_are_alike_are_added_while_they_explain_more_than_chance():
     assert 8 <= found.n <= ALIKE_PER_ROOT * 10
 
 
-def test_prediction_adds_columns_that_explain_a_small_remaining_variance():
-    X, strength = spectra()
-    by_strong = counted(X, Supervision.from_targets(strength[:, 0]))
-    by_weak = counted(X, Supervision.from_targets(strength[:, 0] + 1e4 * strength[:, 5]))
-    assert by_weak.rule == "predicted"
-    assert by_weak.reason.endswith(
-        f"The leave-one-out error still decreases, up to {by_weak.n} features."
+def test_there_are_never_more_features_than_known_labels():
+    data = datasets.make_waveform(300, random_state=1)
+    for n_known in (6, 12, 300):
+        known = Supervision.from_labels(np.where(np.arange(300) < n_known, data.y, -1))
+        found = counted(data.X, known)
+        assert found.n <= n_known
+        if found.rule == "labels":
+            assert found.reason.endswith(
+                f"The number is limited to {n_known}, the number of known labels."
+            )
+    free = counted(data.X, Supervision.nothing(300))
+    assert free.n > 12
+
+
+def test_copies_of_a_sample_count_once_in_the_limit():
+    data = datasets.make_waveform(300, random_state=1)
+    labels = np.where(np.arange(300) < 12, data.y, -1)
+    known = Supervision.from_labels(labels) | Supervision.from_groups(
+        np.where(np.arange(300) < 12, np.arange(300) // 2, np.arange(300))
     )
-    assert by_weak.n > by_strong.n
+    n_units = known.units(np.arange(12)).n
+    assert n_units < 12
+    assert counted(data.X, known).n <= n_units
 
 
 def test_columns_that_matter_only_together_are_found_by_their_neighbors():
@@ -561,36 +540,18 @@ def test_too_few_samples_are_not_tested():
 
 def test_cap():
     data = datasets.make_y5(random_state=11)
-    free, capped = (
-        counted(data.X, everything_known(data), max_features=most) for most in (None, 3)
-    )
+    free = counted(data.X, everything_known(data))
+    capped = free.at_most(3)
     assert free.n > 3
     assert (capped.n, capped.rule, capped.curve) == (3, "cap", free.curve)
     assert capped.reason == f"{free.reason} The upper limit of 3 applies."
-    assert counted(data.X, everything_known(data), max_features=100) == free
+    assert free.at_most(100) == free.at_most(None) == free
 
 
 def test_a_short_order_is_counted_as_far_as_it_goes():
     data = datasets.make_y5(random_state=11)
-    found = count_features(MemoryTable(data.X), everything_known(data), np.array([3, 4]))
+    found = counted(data.X, everything_known(data), choice=Choice(keep=(3, 4)), n_wanted=2)
     assert found.n == 2
-
-
-@pytest.mark.parametrize("order", [[0, 0], [0, 9], [-1, 0], [0.5], [[0]], ["a"]])
-def test_invalid_orders_are_refused(order):
-    with pytest.raises(
-        InputError, match=r"^order must list different column numbers from 0 to 2, best first\.$"
-    ):
-        count_features(
-            MemoryTable(np.random.default_rng(0).random((20, 3))), Supervision.nothing(20), order
-        )
-
-
-def test_max_features_must_be_a_count():
-    with pytest.raises(
-        InputError, match=r"^max_features must be None or an integer of at least 1, got 0\.$"
-    ):
-        count_features(MemoryTable(np.eye(3)), Supervision.nothing(3), [0], max_features=0)
 
 
 # ---- Invariances
@@ -602,8 +563,8 @@ def test_max_features_must_be_a_count():
 )
 def test_any_table_is_counted(problem, kind):
     table, known = MemoryTable(problem.X), problem.known(kind)
-    found = relevant_columns(table, known)
-    count = count_features(table, known, np.arange(problem.X.shape[1]), relevant=found)
+    explanation = select_by_explanation(table, table, known, progress=False)
+    found, count = explanation.matter, count_features(explanation, known)
     assert (count.n > 0) == bool(found.mask.any())
     assert count.n <= problem.X.shape[1]
     varies = problem.X.max(axis=0) > problem.X.min(axis=0)
@@ -637,7 +598,15 @@ def test_sparse_is_dense(kind, sparse_stays_sparse):
     one, other = relevant_columns(dense, known), relevant_columns(sparse, known)
     assert one.mask.any()
     assert np.allclose(one.p_values, other.p_values)
-    counts = [count_features(table, known, order) for table in (dense, sparse)]
+    counts = [
+        count_features(
+            select_by_explanation(
+                table, table, known, choice=Choice(keep=tuple(order)), progress=False
+            ),
+            known,
+        )
+        for table in (dense, sparse)
+    ]
     assert (counts[0].n, counts[0].reason) == (counts[1].n, counts[1].reason)
     assert np.allclose(np.array(counts[0].curve), np.array(counts[1].curve))
 
@@ -646,9 +615,10 @@ def test_sparse_is_dense(kind, sparse_stays_sparse):
 def test_the_unit_of_the_table_makes_no_difference(exponent):
     data = datasets.make_waveform(60, random_state=3)
     known = Supervision.from_labels(data.y)
+    tables = [MemoryTable(np.ldexp(data.X, power)) for power in (0, exponent)]
     counts = [
-        count_features(MemoryTable(np.ldexp(data.X, power)), known, np.arange(40))
-        for power in (0, exponent)
+        count_features(select_by_explanation(table, table, known, progress=False), known)
+        for table in tables
     ]
     assert counts[0] == counts[1]
 
@@ -677,10 +647,8 @@ def test_real_tables_get_more_than_one_and_not_all(name, labels):
         known = Supervision.from_labels(np.where(np.isin(np.arange(len(y)), shown), y, -1))
     table = MemoryTable(X)
     table = rescaled(table, chosen_scale(table)[0])
-    found = relevant_columns(table, known)
-    order = select_diverse(table, found.mask.astype(float), n_wanted=60, progress=False).order
-    count = count_features(table, known, order, relevant=found)
-    assert 1 < count.n < table.n_features
+    found = select_by_explanation(table, table, known, progress=False)
+    assert 1 < count_features(found, known).n < table.n_features
 
 
 @given(

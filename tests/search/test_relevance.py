@@ -364,8 +364,9 @@ def test_prediction_by_either_product_and_in_any_chunks(
     ):
         other = predicted(table, known)
         assert other is not None
-        np.testing.assert_allclose(other.values, found.values, atol=1e-9)
-        assert other.skill == pytest.approx(found.skill, abs=1e-9)
+        # The smallest penalty is 1e-6 of the largest eigenvalue, which magnifies rounding errors.
+        np.testing.assert_allclose(other.values, found.values, atol=1e-7)
+        assert other.skill == pytest.approx(found.skill, abs=1e-7)
 
 
 def test_a_linear_relation_has_skill_and_noise_has_none() -> None:

@@ -235,4 +235,5 @@ def test_long_tables_use_the_directions_of_some_rows(monkeypatch, missing):
     errors = [np.square(found - values)[~observed].sum() for found in (some, whole)]
     assert errors[0] < 1.1 * errors[1]
     order = np.random.default_rng(5).permutation(3000)
-    assert_allclose(imputed_values(values[order], observed[order]), some[order], atol=1e-9)
+    # Updates stop at a small change, so rounding errors can add or save a round.
+    assert_allclose(imputed_values(values[order], observed[order]), some[order], atol=1e-4)

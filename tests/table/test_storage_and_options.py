@@ -150,7 +150,7 @@ def differences(found: GraphSieve, wanted: GraphSieve) -> list[str]:
     else:
         equal["reason"] = found.count_.reason == wanted.count_.reason
         equal["curve"] = _close(found.count_.curve, wanted.count_.curve)
-        equal["errors"] = _close(found.count_.predicted, wanted.count_.predicted)
+        equal["errors"] = _close(found.count_.errors, wanted.count_.errors)
     return [name for name, is_equal in equal.items() if not is_equal]
 
 

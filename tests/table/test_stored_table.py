@@ -454,7 +454,7 @@ def test_ranking_of_a_stored_table_is_that_of_the_array() -> None:
         np.testing.assert_array_equal(found.ranks, wanted.ranks)
         np.testing.assert_allclose(found.scores, wanted.scores, rtol=1e-10)
         assert found.portraits == wanted.portraits
-        assert found.to_json().count("gene 3") == 1
+        assert found.to_json().count('"feature": "gene 3"') == 1
 
 
 def test_labelled_rows_may_exceed_memory() -> None:

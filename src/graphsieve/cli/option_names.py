@@ -66,7 +66,6 @@ WORDS = {
     "y": "the target",
     "label_proba": "the table of probabilities",
     "feature": "column",
-    "feature": "column",
     "features": "columns",
     "samples": "rows",
     "pass": "add",

@@ -29,7 +29,6 @@ from scipy.stats import rankdata
 from graphsieve._base.array_types import Floats, Integers
 from graphsieve._base.progress import Progress
 from graphsieve.scores.score_registry import METHODS
-from graphsieve.search.counting import columns_and_ends, scaled_columns
 from graphsieve.search.default import select_by_explanation
 from graphsieve.search.diverse import MOST_SELECTED, Choice, DiversePath, select_diverse
 from graphsieve.search.prediction import predicted
@@ -43,7 +42,8 @@ from graphsieve.table.scaling import standardized_target
 FEWEST_LABELED = 40  # With fewer labels, the choice does not help on the development sets.
 FEWEST_PER_CLASS = 5
 N_FOLDS = 5
-SIZES = (2, 5, 10, 20, 40)
+SIZES = (2, 5, 10, 20, 40)  # Candidates are compared by their mean error with these numbers.
+FINER_SIZES = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40)  # for the number of features
 LEAST_IMPROVEMENT = 0.01  # of the mean error
 MOST_ROWS = 800  # labelled samples on which the candidates are compared
 FIRST_FOLDS = 2  # A candidate that is not better than the default in these folds is dropped.
@@ -230,7 +230,9 @@ def choose(
     folds = None if case is None or table.n_features < 2 else _folds(case.known)
     if case is None or folds is None:
         return None
-    sizes = [size for size in SIZES if size <= table.n_features]
+    sizes = [size for size in FINER_SIZES if size <= table.n_features]
+    is_compared = np.isin(sizes, SIZES)
+    curves: dict[str, list[Floats]] = {name: [] for name in CANDIDATES}
     errors: dict[str, list[Floats]] = {name: [] for name in CANDIDATES}
     compared = list(CANDIDATES)
     with Progress("comparing searches", progress) as shown:
@@ -238,7 +240,8 @@ def choose(
             hidden = replace(case, known=_without(case.known, test))
             for name in compared:
                 path = CANDIDATES[name](hidden, hidden.scaled, max(sizes))
-                errors[name].append(_error(case, path.order, train, test, sizes=sizes))
+                curves[name].append(_error(case, path.order, train, test, sizes=sizes))
+                errors[name].append(curves[name][-1][is_compared])
                 if shown.shown:
                     shown.tell(f"{name}, fold {fold + 1} of {N_FOLDS}")
             if fold + 1 == FIRST_FOLDS:
@@ -253,7 +256,7 @@ def choose(
         >= max(LEAST_IMPROVEMENT, gains[name].std(ddof=1) / np.sqrt(len(gains[name])))
     ]
     chosen = max(better, key=lambda name: float(gains[name].mean()), default=DEFAULT)
-    curve = np.mean(errors[chosen], axis=0)
+    curve = np.mean(curves[chosen], axis=0)
     return Chosen(
         chosen,
         {name: level - float(gain.mean()) for name, gain in gains.items()},
@@ -402,9 +405,7 @@ def _error(
         outputs, n_neighbors = (codes[train][:, None] == named) * 1.0, NEIGHBORS_OF_CLASSES
     else:
         outputs, n_neighbors = targets[train][:, None], NEIGHBORS_OF_TARGETS
-    columns, ends = columns_and_ends(case.scaled, order[: max(sizes)])
-    no_shifts = np.zeros(case.scaled.n_columns, dtype=np.intc)
-    values = scaled_columns(case.scaled, columns, no_shifts)
+    values, ends = _columns_of(case.scaled, order[: max(sizes)])
     found = []
     for size in sizes:
         some = values[:, : ends[size - 1]]
@@ -416,6 +417,16 @@ def _error(
                 error = np.square(targets[test] - said[:, 0]).mean()
                 found.append(np.sqrt(error / by_mean) if by_mean > 0 else 1.0)
     return np.asarray(np.reshape(found, (len(sizes), -1)).mean(axis=1))
+
+
+def _columns_of(table: Table, features: Integers) -> tuple[Floats, Integers]:
+    """Return the columns of some features, and where the columns of each feature end."""
+    columns, ends = features, np.arange(1, len(features) + 1)
+    if table.features is not None:
+        columns = table.features.columns_of(features)
+        ends = np.cumsum(table.features.sizes[features])
+    blocks = table.take_columns(columns).blocks()
+    return np.hstack([part for block in blocks for _, part in block.dense_parts()]), ends
 
 
 def _predictions(

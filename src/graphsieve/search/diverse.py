@@ -128,6 +128,9 @@ class DiversePath:
     cut : callable or None
         For internal use: returns redundancy, closest feature and correlation if only a number of
         features is selected. None in the result of `diverse_selection`.
+    steps : tuple of Step
+        For internal use: what each selected feature explains. Empty in the result of
+        `diverse_selection`.
     """
 
     order: Integers
@@ -140,6 +143,7 @@ class DiversePath:
     closest_correlation: Floats
     sketched: bool
     cut: Callable[[int], tuple[Floats, Integers, Floats]] | None = None
+    steps: tuple[Step, ...] = ()
 
     @property
     def gains(self) -> Floats:
@@ -235,7 +239,7 @@ def diverse_selection(
         target_share=0.0 if others is None else share,
         progress=progress,
     )
-    return replace(path, cut=None)
+    return replace(path, cut=None, steps=())
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,17 +347,36 @@ def select_diverse(
         closest_correlation=closest_correlation,
         sketched=space.sketched,
         cut=cut,
+        steps=tuple(steps),
     )
 
 
 @dataclass(frozen=True)
-class _Step:
-    """One selected column: its gain, its redundancy, and the share explained after it."""
+class Step:
+    """One selected feature, and what it explains.
+
+    Attributes
+    ----------
+    position : int
+        The position of the feature.
+    gain, redundancy : float
+        As in `DiversePath`.
+    explained, predicted : float
+        Share of the weighted variance of the table, and of the variance of the targets, that is
+        explained after this step.
+    of_others : float
+        Share of the remaining variance of the other features that this feature explains.
+    n_directions : int
+        Number of dimensions that the features have together after this step.
+    """
 
     position: int
     gain: float
     redundancy: float
     explained: float
+    predicted: float
+    of_others: float
+    n_directions: int
 
 
 def _select(
@@ -367,8 +390,8 @@ def _select(
     most: int,
     beyond: bool,
     progress: bool | None,
-) -> list[_Step]:
-    steps: list[_Step] = []
+) -> list[Step]:
+    steps: list[Step] = []
     first = preference.first
     with Progress("selecting features", progress) as shown:
         while len(steps) < most:
@@ -392,13 +415,24 @@ def _select(
                 tied = np.flatnonzero(merits >= best * (1 - TIE))
                 position = int(_preferred(tied, weights, alone)[0])
             before, redundancy = search.unexplained(), float(search.redundancy()[position])
-            gain = float(gains[position])
+            others, gain = search.left_of_others(position), float(gains[position])
             search.take(position)
             if search.reweighed:
                 # The gain refers to the table as it was weighted at first.
                 gain = before - search.unexplained()
                 gain = gain if gain > LEAST_GAIN else 0.0
-            steps.append(_Step(position, gain, redundancy, search.explained()))
+            of_others = max(0.0, 1 - search.left_of_others(position) / others) if others else 0.0
+            steps.append(
+                Step(
+                    position,
+                    gain,
+                    redundancy,
+                    explained=search.explained(),
+                    predicted=search.predicted(),
+                    of_others=of_others,
+                    n_directions=search.n_directions,
+                )
+            )
             if shown.shown:
                 shown.tell(f"{len(steps)} of {most}")
     return steps
@@ -597,6 +631,21 @@ class Explaining:
     def unexplained(self) -> float:
         """Return the share of the total that is left to explain."""
         return (1 - self.share) * (1 - self.explained()) + self.share * self._targets_left()
+
+    def predicted(self) -> float:
+        """Return the share of the targets that is explained."""
+        return 1 - self._targets_left()
+
+    def left_of_others(self, position: int) -> float:
+        """Return the remaining weighted variance of all features but one.
+
+        It is 0 if only rounding error is left.
+        """
+        columns = self.space.columns_of(position)
+        left = float(
+            self.stage_weights @ self.left - self.stage_weights[columns] @ self.left[columns]
+        )
+        return left if left > EXPLAINED * self.stage_total else 0.0
 
     def settle(self, *, all_columns: bool = False) -> None:
         """Recompute gains if their rounding error could change the order or break a tie.
@@ -885,6 +934,10 @@ class _Uncorrelated:
 
     reweighed = False
 
+    @property
+    def n_directions(self) -> int:
+        return len(self.found)
+
     def widen(self) -> None:
         """Do nothing. A column without a score has no gain here."""
 
@@ -893,6 +946,14 @@ class _Uncorrelated:
 
     def unexplained(self) -> float:
         return 1 - self.explained()
+
+    def predicted(self) -> float:
+        """Return 0, because there are no targets here."""
+        return 0.0
+
+    def left_of_others(self, position: int) -> float:
+        """Return 0. This criterion does not measure what a column explains of the others."""
+        return 0.0
 
     def settle(self, *, all_columns: bool = False) -> None:
         """Do nothing. No gain is updated by differences here."""

@@ -20,7 +20,7 @@ from graphsieve.search.alternatives import Chosen, can_compare, choose
 from graphsieve.search.counting import Count, count_features
 from graphsieve.search.default import select_by_explanation
 from graphsieve.search.diverse import MOST_SELECTED, Choice, DiversePath, select_diverse
-from graphsieve.search.relevant import RelevantColumns, relevant_columns
+from graphsieve.search.relevant import RelevantColumns
 from graphsieve.select.preparation import (
     DIVERSE,
     PARAMETERS,
@@ -410,11 +410,8 @@ def _by_search(
     order = choice.ordered(_unscored_last(path.order, path.alone))
     count = None
     if given["n_features_to_select"] == "auto":
-        if other is not None:
-            count = _count_by_errors(other, given["max_features"])
-        else:
-            first = _leading(order, matter, choice)
-            count = _count(scaled, known, first, matter, given, weights=explained.relevance)
+        count = count_features(explained, known) if other is None else _count_by_errors(other)
+        count = count.at_most(given["max_features"])
     return _Found(
         method=DIVERSE,
         reason=reason,
@@ -431,28 +428,13 @@ def _by_search(
     )
 
 
-def _count_by_errors(chosen: Chosen, most: int | None) -> Count:
+def _count_by_errors(chosen: Chosen) -> Count:
     """Return the number of features of another candidate, by its cross-validated errors."""
-    n, rule = chosen.n_features, "predicted"
     reason = (
         f"The search {chosen.name!r} predicts held-out labels better than the default. Its "
-        f"cross-validated error is smallest with about {n} features."
+        f"cross-validated error is smallest with about {chosen.n_features} features."
     )
-    if most is not None and n > most:
-        n, rule, reason = most, "cap", f"{reason} The upper limit of {most} applies."
-    predicted = tuple((size, error, 0.0) for size, error in chosen.curve)
-    return Count(n, ((0, 0.0, 0.0),), reason, rule, predicted)
-
-
-def _leading(order: Integers, matter: RelevantColumns, choice: Choice) -> Integers:
-    """Return the features at the beginning of the order that matter or are to be kept."""
-    wanted = matter.mask & choice.selectable(len(order))
-    wanted[list(choice.keep)] = True
-    others = np.flatnonzero(~wanted[order])
-    if not len(others) or (not others[0] and matter.mask.any()):
-        # None of the features that matter is relevant to pairs, so they do not come first.
-        return order
-    return order[: others[0]]
+    return Count(chosen.n_features, ((0, 0.0, 0.0),), reason, "predicted", chosen.curve)
 
 
 def _by_score(
@@ -510,8 +492,8 @@ def _by_score(
         located if small is None else basis.represented_by(small), told, **options
     )
     large_is_good = method.large_is_good(options)
-    matter = _relevant_columns(table, known, given)
-    scaled = imputed(measured_by) if form is not None or matter is not None else measured_by
+    counts = given["n_features_to_select"] == "auto"
+    scaled = imputed(measured_by) if form is not None or counts else measured_by
     path = None
     if form is not None:
         path = select_diverse(
@@ -525,8 +507,15 @@ def _by_score(
     best_first = np.argsort(ranks(scored.values, large_is_good=large_is_good))
     order = _unscored_last(best_first if path is None else path.order, scored.values)
     order = choice.ordered(order)
-    candidates = order[~np.isnan(scored.values[order]) & choice.selectable(len(order))[order]]
-    count = _count(scaled, known, candidates, matter, given)
+    count, matter = None, None
+    if counts:
+        candidates = order[~np.isnan(scored.values[order]) & choice.selectable(len(order))[order]]
+        # What the first features explain does not depend on the score that ranks them.
+        explained = select_by_explanation(
+            table, scaled, known, choice=Choice(keep=tuple(candidates.tolist())), progress=False
+        )
+        matter = explained.matter
+        count = count_features(explained, known).at_most(given["max_features"])
     return _Found(
         method=method.name,
         reason=reason,
@@ -563,40 +552,6 @@ def _wanted(given: dict[str, Any], n_features: int) -> int:
             f" allows {most}; raise one or lower the other.",
         )
     return min(wanted, int(most))
-
-
-def _relevant_columns(
-    table: Table, known: Supervision, given: dict[str, Any]
-) -> RelevantColumns | None:
-    if given["n_features_to_select"] != "auto":
-        return None
-    return relevant_columns(_counted_once(table), known)
-
-
-def _counted_once(table: Table) -> Table:
-    """Return the table without weights: a weight does not change the number of observations."""
-    return table if table.weights is None else table.weighted_by(None)
-
-
-def _count(
-    table: Table,
-    known: Supervision,
-    order: Integers,
-    matter: RelevantColumns | None,
-    given: dict[str, Any],
-    *,
-    weights: Floats | None = None,
-) -> Count | None:
-    if matter is None:
-        return None
-    return count_features(
-        _counted_once(table),
-        known,
-        order,
-        relevant=matter,
-        weights=weights,
-        max_features=given["max_features"],
-    )
 
 
 def _n_selected(found: _Found, wanted: int, given: dict[str, Any], choice: Choice) -> int:
