@@ -629,7 +629,7 @@ def draw_how_many(path: Path, counts: dict[tuple[str, str], Any]) -> None:
     titles = {
         ("wine + shuffled", "none"): "wine and 117 shuffled columns,\nno supervision",
         ("breast_cancer", "full"): "breast_cancer, 30 columns,\nall labels",
-        ("tecator", "full"): "tecator, 100 wavelengths,\nall targets",
+        ("tecator", "none"): "tecator, 100 wavelengths,\nno supervision",
     }
     shown = [key for key in titles if key in counts]
     figure, axes = plt.subplots(
@@ -649,32 +649,24 @@ def draw_how_many(path: Path, counts: dict[tuple[str, str], Any]) -> None:
 
 
 def draw_curve(axis: Any, count: Any) -> None:
-    sizes, explained, chance = np.array(count.curve).T
-    last = int(max(sizes[-1], count.n))
+    last = min(len(count.curve) - 1, round(1.5 * count.n))
+    sizes, explained, chance = np.array(count.curve[: last + 1]).T
     axis.axhline(95, color=PALE, lw=1.2, zorder=1)
     axis.plot(sizes, 100 * explained, color=TEAL, lw=2.2, zorder=3)
     axis.plot(sizes, 100 * chance, color=SOFT, lw=1.2, ls=(0, (4, 3)), zorder=2)
-    if count.rule != "predicted":  # Otherwise the label would overlap the error curve.
-        quarter = len(sizes) // 4
-        axis.text(
-            sizes[quarter],
-            100 * chance[quarter] + 1.5,
-            "random columns",
-            fontsize=8.5,
-            color=SOFT,
-            ha="center",
-            va="bottom",
-        )
-    if count.rule == "predicted":
-        steps, errors, _ = np.array(count.predicted)[: last + 1].T
-        axis.plot(steps, 100 * errors, color=WARM, lw=1.6, zorder=3)
-        few, found = 100 * errors[[4, count.n]]
-        words = (
-            f"squared error on held-out targets,\nrelative to the mean: {few:.1f} % with\n4 columns, "
-            f"{found:.1f} % with {count.n}"
-        )
-        axis.text(3.2, 62, words, fontsize=8.5, color=WARM, va="center")
-        axis.plot([4, count.n], [few, found], "o", color=WARM, ms=4, zorder=4)
+    quarter = len(sizes) // 4
+    axis.text(
+        sizes[quarter],
+        100 * chance[quarter] + 1.5,
+        "random columns",
+        fontsize=8.5,
+        color=SOFT,
+        ha="center",
+        va="bottom",
+    )
+    if count.rule == "alike":
+        words = "Each further column explains\nover five times as much of the\nrest as expected by chance."
+        axis.text(0.08 * last, 72, words, fontsize=8.5, color=WARM, va="center")
     height = 100 * explained[min(count.n, len(explained) - 1)]
     axis.vlines(count.n, 0, height, color=DARK, lw=1, zorder=2)
     axis.plot([count.n], [height], "o", color=DARK, ms=7, zorder=4)

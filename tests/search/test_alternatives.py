@@ -113,6 +113,18 @@ def test_errors_are_those_of_scikit_learn(kind, monkeypatch):
     assert found.errors["diverse"] == pytest.approx(np.mean(errors), rel=1e-9)
 
 
+@pytest.mark.parametrize("size", [1e3, 1e9])
+def test_one_extreme_target_does_not_determine_the_errors(size):
+    random = np.random.default_rng(4)
+    X = random.normal(size=(120, 12))
+    target = X[:, 0] - X[:, 1] + 0.2 * random.normal(size=120)
+    plain = chosen(X, target)
+    target[17] = size
+    found = chosen(X, target)
+    for name, error in plain.errors.items():
+        assert found.errors[name] == pytest.approx(error, abs=0.1)
+
+
 def test_too_few_labels_are_not_compared():
     X, y = exclusive_or(3)
     few = np.where(np.arange(200) < FEWEST_LABELED - 1, y, -1)

@@ -351,7 +351,8 @@ def test_curve_is_what_least_squares_explains(kind):
             of_labels = least_squares_share(
                 chosen, prediction.values, np.ones(prediction.values.shape[1])
             )
-            share = min(share, of_labels)
+            skill = prediction.skill
+            share = min(share, (1 - skill) * share + skill * of_labels)
         assert np.isclose(explained, share)
         assert chance == size / 59
     assert count.n >= next(size for size, explained, _ in count.curve if explained >= 0.95)
@@ -453,6 +454,27 @@ def test_there_are_never_more_features_than_known_labels():
             )
     free = counted(data.X, Supervision.nothing(300))
     assert free.n > 12
+
+
+def test_noise_that_helps_to_explain_a_poor_prediction_is_not_selected():
+    rng = np.random.default_rng(3)
+    y = np.arange(120) % 2
+    X = rng.standard_normal((120, 300))
+    X[:, :6] += 1.3 * y[:, None]
+    known = Supervision.from_labels(y)
+    found = selected(X, known)
+    count = count_features(found, known)
+    relevant = np.flatnonzero(found.matter.mask)
+    assert set(range(6)) <= set(relevant)
+    assert (count.n, count.rule) == (len(relevant), "relevant")
+    assert count.reason.endswith(
+        f"The {count.n} associated ones alone predict the labels better than all features, so no "
+        "others are selected."
+    )
+    # Leave-one-out predictions by a ridge regression show the same.
+    table = MemoryTable((X - X.mean(axis=0)) / X.std(axis=0))
+    alone = predicted(table.take_features(relevant), known)
+    assert found.skill_of_relevant() == alone.skill > found.skill + 0.2
 
 
 def test_copies_of_a_sample_count_once_in_the_limit():

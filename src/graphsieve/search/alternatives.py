@@ -50,6 +50,7 @@ FIRST_FOLDS = 2  # A candidate that is not better than the default in these fold
 NEIGHBORS_OF_CLASSES, NEIGHBORS_OF_TARGETS = 3, 5
 PENALTY = 1.0  # of the ridge regression on standardised columns
 TARGET_BINS = 5  # ReliefF needs classes
+OUTLYING = 3.0  # interquartile ranges beyond the quartiles
 LARGEST_SCORE = 1e300  # in place of an infinite one
 LEAST_SHARE = 1e-6  # weight of a feature without a positive score, relative to the largest
 DROPPED = 0.2  # share of the columns that a round of backward elimination drops
@@ -286,8 +287,18 @@ def _sample(table: Table, scaled: Table, known: Supervision) -> Case | None:
     if rows is None:
         return None
     if known.targets is not None:
-        known = replace(known, targets=standardized_target(known.targets))
+        known = replace(known, targets=_without_outliers(standardized_target(known.targets)))
     return Case.of(_in_memory(table.take(rows)), _in_memory(scaled.take(rows)), known[rows])
+
+
+def _without_outliers(targets: Floats) -> Floats:
+    """Limit targets to three interquartile ranges beyond the quartiles.
+
+    A few extreme values would otherwise determine the errors of all candidates.
+    """
+    low, high = np.nanquantile(targets, [0.25, 0.75])
+    margin = OUTLYING * (high - low)
+    return np.clip(targets, low - margin, high + margin) if margin > 0 else targets
 
 
 def _in_memory(table: Table) -> Table:

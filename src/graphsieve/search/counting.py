@@ -1,14 +1,17 @@
 """The number of features that are worth keeping.
 
 Features are taken in selection order until they explain 95 % of the features that matter, weighted
-by relevance, and 95 % of the prediction of the labels. If features are very similar, as in spectra,
-a few explain nearly all variance, but the remaining variance may distinguish the samples. More
-features are therefore added while each explains far more of the remaining variance than expected by
-chance, up to twice the square root of the number of known labels (without labels, of the number of
-samples). The number never exceeds the number of known labels.
+by relevance, and 95 % of these features and the predicted labels together. The prediction has the
+weight of its skill, because the noise in a poor prediction is not worth explaining. If features are
+very similar, as in spectra, a few explain nearly all variance, but the remaining variance may
+distinguish the samples. More features are therefore added while each explains far more of the
+remaining variance than expected by chance, up to twice the square root of the number of known labels
+(without labels, of the number of samples).
 
-The prediction counts only if it predicts held-out labels better than by chance. If it does not, and
-no feature is associated with the labels, no number can be defended.
+There are two upper limits. The number never exceeds the number of known labels. It never exceeds
+the number of features that matter if these alone predict held-out labels clearly better than all
+features. If no feature matters, the number can be defended only if all features together predict
+held-out labels far better than by chance.
 
 Samples of one group, such as copies or repeated measurements, count once.
 """
@@ -47,15 +50,17 @@ class Count:
     n : int
         The number of features. It is 0 if no feature can be distinguished from noise.
     curve : tuple of (size, explained, chance)
-        Share that the first `size` features explain of the features that matter or of the
-        prediction, whichever is smaller, and the share that as many random features would explain.
+        Share that the first `size` features explain of the features that matter, or of these and
+        the prediction together, whichever is smaller, and the share that as many random features
+        would explain.
     reason : str
         The reason for this number, in sentences.
-    rule : {"explained", "alike", "labels", "predicted", "cap", "nothing"}
+    rule : {"explained", "alike", "relevant", "labels", "predicted", "cap", "nothing"}
         The rule that decided. "explained": 95 % is explained, or there are no more features.
-        "alike": features are very similar, so more were added. "labels": the limit by the number of
-        known labels. "predicted": the errors of another search on held-out labels. "cap": the limit
-        `max_features`. "nothing": no feature matters.
+        "alike": features are very similar, so more were added. "relevant": the limit by the number
+        of features that matter. "labels": the limit by the number of known labels. "predicted": the
+        errors of another search on held-out labels. "cap": the limit `max_features`. "nothing": no
+        feature matters.
     errors : tuple of (size, error)
         The cross-validated error of another search with the first `size` features. Empty for other
         rules.
@@ -108,13 +113,15 @@ def count_features(found: Explanation, known: Supervision) -> Count:
     predicts = found.skill is not None and found.skill > best_by_chance(1, n_known, number)
     if not steps or not (matter.mask.any() or predicts):
         return Count(0, ((0, 0.0, 0.0),), matter.reason, "nothing")
-    shares = np.array([step.explained for step in steps])
-    what, sentences = "these features", [matter.reason]
+    explained = np.array([step.explained for step in steps])
+    shares, what, sentences = explained, "these features", [matter.reason]
     if predicts:
         assert outcome is not None
+        assert found.skill is not None
         predicted = np.array([step.predicted for step in steps])
         if matter.mask.any():
-            shares = np.minimum(shares, predicted)
+            together = (1 - found.skill) * explained + found.skill * predicted
+            shares = np.minimum(explained, together)
             what += f" and of the predicted {outcome.kind}"
         else:
             shares, what = predicted, f"the predicted {outcome.kind}"
@@ -135,6 +142,13 @@ def count_features(found: Explanation, known: Supervision) -> Count:
             f"{some} explains more than {FAR_MORE:.0f} times as much of the remaining variance as "
             "expected by chance."
         )
+    if n > matter.mask.sum() and predicts and _relevant_suffice(found, n_known):
+        assert outcome is not None
+        n, rule = int(matter.mask.sum()), "relevant"
+        sentences.append(
+            f"The {n} associated ones alone predict {outcome.name} better than all features, so no "
+            "others are selected."
+        )
     if outcome is not None and n > n_known:
         n, rule = n_known, "labels"
         sentences.append(f"The number is limited to {n}, the number of known {outcome.kind}.")
@@ -144,6 +158,19 @@ def count_features(found: Explanation, known: Supervision) -> Count:
         for size, share in enumerate([0.0, *np.clip(shares, 0.0, 1.0).tolist()])
     )
     return Count(n, curve, " ".join(sentences), rule)
+
+
+def _relevant_suffice(found: Explanation, n_known: int) -> bool:
+    """Whether the features that matter predict held-out labels clearly better than all features.
+
+    They were found with the same labels, which favours them. The difference must therefore exceed
+    the share that the best of as many unrelated features would reach.
+    """
+    if found.matter.rule != "relevance" or not found.matter.mask.any():
+        return False
+    skill = found.skill_of_relevant()
+    favour = best_by_chance(1, n_known, len(found.matter.mask))
+    return skill is not None and found.skill is not None and skill - favour >= found.skill
 
 
 def _far_more(found: Explanation, n: int, n_known: int, n_independent: int) -> int:

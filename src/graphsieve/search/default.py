@@ -26,7 +26,7 @@ from graphsieve.search.diverse import (
     Preference,
     select_diverse,
 )
-from graphsieve.search.prediction import predicted
+from graphsieve.search.prediction import Prediction, predicted
 from graphsieve.search.relevance import Relevance, corrected_relevance
 from graphsieve.search.relevant import RelevantColumns, relevant_columns
 from graphsieve.supervision.value import Supervision
@@ -54,12 +54,15 @@ class Explanation:
         The features that matter, which are selected first, and the tests that found them.
     skill : float or None
         How well held-out labels are predicted, from 0 to 1. None without labels or targets.
+    skill_of_relevant : callable
+        Returns the same if only the features that matter are used for the prediction.
     """
 
     path: DiversePath
     relevance: Floats
     matter: RelevantColumns
     skill: float | None
+    skill_of_relevant: Callable[[], float | None]
 
 
 def select_by_explanation(
@@ -105,7 +108,15 @@ def select_by_explanation(
         preference=Preference(first, shares, _factor(shares, found.doubt)),
         progress=progress,
     )
-    return Explanation(path, shares, matter, None if prediction is None else prediction.skill)
+
+    def skill_of_relevant() -> float | None:
+        return _skill_of(predicted(scaled.take_features(np.flatnonzero(matter.mask)), known))
+
+    return Explanation(path, shares, matter, _skill_of(prediction), skill_of_relevant)
+
+
+def _skill_of(prediction: Prediction | None) -> float | None:
+    return None if prediction is None else prediction.skill
 
 
 def _factor(shares: Floats, doubt: float) -> Floats | None:

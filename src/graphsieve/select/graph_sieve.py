@@ -576,7 +576,7 @@ def _n_selected(found: _Found, wanted: int, given: dict[str, Any], choice: Choic
         warn(
             "no ",
             phrase("feature"),
-            " is significantly associated with the supervision, so the number depends only on the "
-            f"associations among them: {found.count.reason}",
+            " is significantly associated with the supervision by itself, so the number is "
+            f"uncertain: {found.count.reason}",
         )
     return max(int(found.count.n), len(choice.keep))
