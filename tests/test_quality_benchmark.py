@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata, ttest_rel
 from sklearn.datasets import load_wine
+from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
@@ -23,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 from graphsieve import Supervision
 from graphsieve._base.errors import InputError
-from graphsieve.datasets import DataUnavailableError
+from graphsieve.datasets import DATASETS, DataUnavailableError
 
 FOLDER = Path(__file__).parents[1] / "benchmarks" / "quality"
 _spec = importlib.util.spec_from_file_location(
@@ -35,7 +36,9 @@ sys.modules["quality"] = importlib.util.module_from_spec(_spec)
 from quality import (  # noqa: E402
     candidates,
     command,
+    filters,
     knowledge,
+    missing,
     page,
     references,
     rivals,
@@ -44,6 +47,7 @@ from quality import (  # noqa: E402
     summary,
     tables,
 )
+from quality.knowledge import ALL, level_for  # noqa: E402
 
 SETTINGS = running.Settings(rows=1500, folds=3, repeats=1, seed=0)
 
@@ -473,7 +477,8 @@ def test_unavailable_methods_and_data_sets_are_reported_and_left_out(tmp_path, c
 def test_names_are_checked(tmp_path, capsys):
     with pytest.raises(InputError, match=r"no method 'fischer'.*fisher"):
         candidates.chosen("fischer")
-    assert candidates.chosen("references") == ["random", *references.REFERENCES]
+    of_references = [*references.REFERENCES, *filters.FILTERS]
+    assert candidates.chosen("references") == ["random", *of_references]
     assert command.main(["--knowledge", "5", str(tmp_path / "x.jsonl")]) == 2
     assert "there is no level of supervision '5'" in capsys.readouterr().err
 
@@ -515,6 +520,218 @@ def test_a_cell_has_the_same_errors_as_scikit_learn():
     record = running.run_cell(running.Cell("wine", "4", "fisher"), SETTINGS, 10.0)
     for name, errors in expected.items():
         np.testing.assert_allclose(record["errors"][name], errors, atol=1e-12)
+
+
+# --- learners with the known labels only ---
+
+
+KNOWN = running.Settings(rows=1500, folds=3, repeats=1, seed=0, protocol="known")
+
+
+def test_learners_with_known_labels_have_the_same_errors_as_scikit_learn():
+    """The learners train on the four labels of each class that the method saw."""
+    X, y = load_wine(return_X_y=True)
+    folds = StratifiedKFold(3, shuffle=True, random_state=np.random.RandomState(0)).split(X, y)
+    expected = {"1nn": [], "linear": [], "trees": []}
+    for fold, (train, test) in enumerate(folds):
+        shown = knowledge.draw_supervision(knowledge.LEVELS["4"], y[train], [0, fold]).codes >= 0
+        known = train[shown]
+        assert len(known) == 12
+        order = np.argsort(-fisher_scores(X[known], y[known]))
+        for name, model in (
+            ("1nn", make_pipeline(StandardScaler(), KNeighborsClassifier(1))),
+            ("linear", make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))),
+            ("trees", ExtraTreesClassifier(50, random_state=0)),
+        ):
+            columns = order[:5]
+            fitted = model.fit(X[known][:, columns], y[known])
+            expected[name].append(1 - fitted.score(X[test][:, columns], y[test]))
+    record = running.run_cell(running.Cell("wine", "4", "fisher"), KNOWN, 10.0)
+    for name, errors in expected.items():
+        found = [by_size[0] for by_size in record["errors"][name]]
+        np.testing.assert_allclose(found, errors, atol=1e-12)
+    assert record["settings"]["protocol"] == "known"
+
+
+def test_the_learners_of_both_protocols_see_the_same_test_rows_and_selections():
+    """With all labels, both protocols train on the same rows."""
+    cell = running.Cell("wine", ALL, "fisher")
+    both = [running.run_cell(cell, settings, 10.0) for settings in (SETTINGS, KNOWN)]
+    assert both[0]["errors"] == both[1]["errors"]
+    assert running.key(both[0]) != running.key(both[1])
+
+
+def test_methods_without_supervision_run_at_every_level_if_learners_see_known_labels_only():
+    wanted = running.cells(
+        [("wine", "classification"), ("diabetes", "regression")],
+        ["2", "4", "5%"],
+        ["variance", "all"],
+        "known",
+    )
+    assert [(cell.dataset, cell.level, cell.method) for cell in wanted] == [
+        ("wine", "2", "variance"),
+        ("wine", "4", "variance"),
+        ("wine", "2", "all"),
+        ("wine", "4", "all"),
+        ("diabetes", "5%", "variance"),
+        ("diabetes", "5%", "all"),
+    ]
+    few, more = (running.run_cell(cell, KNOWN, 10.0) for cell in wanted[:2])
+    assert few["failed"] is more["failed"] is None
+    assert few["errors"] != more["errors"]
+    assert not few["blind"]
+    assert {key[1] for key in summary.grid([few, more])} == {"2", "4"}
+
+
+def test_three_known_targets_are_enough(monkeypatch):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 8))
+    data = sets.Problem(
+        "small",
+        "regression",
+        X,
+        X[:, 0] + 0.1 * random.normal(size=60),
+        sets._splits(X[:, 0], 3, 1, 0),
+    )
+    monkeypatch.setattr(running, "problem", lambda name, **sampling: data)
+    records = {
+        method: running.run_cell(running.Cell("small", "3%", method), KNOWN, 10.0)
+        for method in ("ours", "jmi", "variance", "random", "all")
+    }
+    for record in records.values():
+        assert record["failed"] is None
+        assert list(record["errors"]) == ["5nn", "linear", "trees"]
+        assert np.isfinite([*record["errors"].values()]).all()
+    # Five neighbours of three rows would predict the mean, with a relative error of 1.
+    assert (np.array(records["all"]["errors"]["5nn"]) != 1).all()
+
+
+def test_levels_without_labels_are_refused_if_learners_see_known_labels_only(tmp_path, capsys):
+    file = str(tmp_path / "x.jsonl")
+    for level in ("none", "pairs", "expert", "all"):
+        assert command.main(["--protocol", "known", "--knowledge", f"4,{level}", file]) == 2
+        error = capsys.readouterr().err
+        assert f"the level '{level}' is not possible" in error
+        assert "2, 4, 10, 3%, 5%, 10%" in error
+    assert command.main(["--protocol", "known", "--missing", file]) == 2
+    assert "--missing cannot use --protocol known" in capsys.readouterr().err
+
+
+def test_protocols_share_a_file_but_no_table(tmp_path, capsys):
+    file = tmp_path / "results.jsonl"
+    arguments = ["--sets", "wine", "--methods", "fisher", "--jobs", "1", "--folds", "3"]
+    assert command.main([*arguments, "--knowledge", "4,all", str(file)]) == 0
+    both = capsys.readouterr()
+    assert "3 cells, 0 of them" in both.err
+    assert "all labels: 1 data set, 1 cell (all)" in both.out
+    assert command.main([*arguments, "--knowledge", "4", "--protocol", "known", str(file)]) == 0
+    known = capsys.readouterr()
+    assert "2 cells, 0 of them" in known.err
+    assert "The learners train on the rows with known labels only." in known.out
+    assert "all labels" not in known.out
+    assert command.main(["table", str(file)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("a few labels: 1 data set, 1 cell (4)") == 2
+    found = dict(command._summaries_of(file))
+    assert list(found) == ["all", "known"]
+    assert [block["title"] for block in found["known"]["blocks"]] == ["a few labels"]
+
+
+def test_a_page_needs_one_setting_for_each_protocol(tmp_path):
+    file = tmp_path / "results.jsonl"
+    cell = running.Cell("wine", "4", "fisher")
+    other = running.Settings(rows=1500, folds=4, repeats=1, seed=0)
+    for settings in (SETTINGS, other):
+        with file.open("a") as out:
+            out.write(json.dumps(running.run_cell(cell, settings, 10.0)) + "\n")
+    with pytest.raises(InputError, match="2 different settings"):
+        command._summaries_of(file)
+
+
+# --- the level with all labels or targets ---
+
+
+def test_the_complete_level_shows_all_labels_or_targets():
+    y = np.array([0, 1, 1, -1, 2, 0])
+    known = knowledge.draw_supervision(level_for(ALL, "classification"), y, [0])
+    assert known.codes.tolist() == y.tolist()
+    targets = np.array([1.0, np.nan, 3.0, 2.0, 5.0])
+    known = knowledge.draw_supervision(level_for(ALL, "regression"), targets, [0])
+    np.testing.assert_array_equal(known.targets, targets)
+    assert level_for("4", "regression") is None
+    assert level_for("none", "regression") is knowledge.LEVELS["none"]
+    assert missing.KNOWLEDGE[0] == ALL
+
+
+def test_the_complete_level_is_a_block_of_its_own():
+    cells = [
+        running.Cell(name, level, method)
+        for name, level in (("wine", "4"), ("wine", ALL), ("diabetes", ALL))
+        for method in ("ours", "random")
+    ]
+    run = tables.summarised([running.run_cell(cell, SETTINGS, 10.0) for cell in cells], SETTINGS)
+    levels = {block["title"]: (block["sets"], block["levels"]) for block in run["blocks"]}
+    assert levels == {
+        "a few labels": (1, ["4"]),
+        "all labels": (1, [ALL]),
+        "all targets": (1, [ALL]),
+        "all labels or targets": (2, [ALL]),
+        "all levels": (2, ["4", ALL]),
+    }
+
+
+# --- any number of learners ---
+
+
+def test_ranks_and_rows_are_means_over_any_number_of_learners():
+    def three(*errors):
+        return summary.Result(tuple(np.full(3, error) for error in errors), 0.1, 0.5)
+
+    cell = {"ours": three(0.1, 0.2, 0.3), "random": three(0.3, 0.2, 0.1), "lost": FAILED}
+    # ours: ranks 1, 1.5 and 2; random: 2, 1.5 and 1; the failure is last everywhere
+    assert summary.ranks(cell) == {"ours": 1.5, "random": 1.5, "lost": 3.0}
+    rows = {row.method: row for row in summary.block({("s", "4"): cell})}
+    assert rows["ours"].errors == pytest.approx((0.1, 0.2, 0.3))
+    assert rows["lost"].errors == pytest.approx((0.3, 0.2, 0.1))
+    assert set(summary.verdicts({("s", "4"): cell}, "ours")) == {("s", 0), ("s", 1), ("s", 2)}
+    lost = summary.ranks({"a": FAILED, "b": FAILED})
+    assert lost == {"a": 1.5, "b": 1.5}
+
+
+def test_tables_have_a_column_for_each_learner():
+    cells = [running.Cell("wine", "4", name) for name in ("ours", "random")]
+    records = [running.run_cell(cell, SETTINGS, 10.0) for cell in cells]
+    text = tables.report(records, SETTINGS, markdown=True, detail=True)
+    assert "| method | rank (place) | k-NN | linear | trees | minus random |" in text
+    assert "| method | rank | k-NN | linear | trees | p k-NN | p linear | p trees |" in text
+
+
+def test_missing_values_are_still_compared_with_two_learners():
+    assert missing.LEARNERS == {
+        "classification": ("1nn", "linear"),
+        "regression": ("5nn", "linear"),
+    }
+
+
+# --- data sets ---
+
+
+def test_groups_of_data_sets_are_known_disjoint_and_replaced_by_their_members():
+    assert not set(sets.OTHER) & set(sets.DEVELOPMENT)
+    assert set(sets.OTHER) | set(sets.DEVELOPMENT) <= set(DATASETS)
+    # Variants of development data sets, and a table with gaps in nearly all rows.
+    assert set(DATASETS) - set(sets.OTHER) - set(sets.DEVELOPMENT) == {
+        *("leukemia_allaml", "leukemia_discrete", "colon_discrete", "horse_colic"),
+    }
+    assert sets.named("other") == list(sets.OTHER)
+    assert sets.named("wine,quick") == list(sets.QUICK)  # wine is in it and listed once
+
+
+def test_slow_methods_run_only_if_they_are_named():
+    assert not set(candidates.SLOW) & set(candidates.FULL)
+    strong = {"score_unlike", "jmi", "ridge_rfe", "forests_unlike", "fastcan", "mrmr", "relieff"}
+    assert strong < set(candidates.FULL)
+    assert candidates.chosen("boruta") == ["random", "boruta"]
 
 
 # --- the command ---
@@ -596,6 +813,41 @@ def test_stored_values_make_the_same_tables(tmp_path, monkeypatch):
     text = tables.text_of(page.stored()["development"], markdown=True)
     assert text == tables.text_of(run, markdown=True)
     assert any("| random |" in part for part in text)
+
+
+def with_trees(run, protocol):
+    """Return a copy of a run with a third learner and this protocol."""
+    changed = json.loads(json.dumps(run))
+    changed["settings"] |= {"protocol": protocol, "folds": 3}
+    changed["learners"] = ["k-NN", "linear", "trees"]
+    for block in changed["blocks"]:
+        for row in block["rows"]:
+            row["errors"].append(0.123)
+    return changed
+
+
+def test_pages_show_both_protocols_and_the_complete_level():
+    runs = {name: with_trees(run, "all") for name, run in page.stored().items()}
+    few = next(
+        block for block in runs["development"]["blocks"] if block["title"] == page.SUPERVISED
+    )
+    runs["development"]["blocks"].append(few | {"title": page.COMPLETE, "levels": [ALL]})
+    for name in page.FILES:
+        runs[page.name_of(name, "known")] = with_trees(page.stored()[name], "known")
+    text = page.quality(runs)
+    for expected in (
+        "|  | rank | error, k-NN | error, linear | error, trees | minus random |",
+        "With all labels or targets, on the same data sets:",
+        "with learners that train on the known labels only",
+        "Three-fold cross-validation",
+        "50 extremely randomised trees",
+        "24 development, known labels only",
+    ):
+        assert expected in text.replace("\n", " "), expected
+    every = page.all_tables(runs)
+    assert every.count("The learners train on the rows with known labels only.") == 2
+    assert "learners with the known labels only" in every
+    assert "error, trees" in page.readme_block(runs)
 
 
 def test_only_the_text_between_the_marks_is_replaced():

@@ -24,7 +24,7 @@ from graphsieve.scores import METHODS
 from graphsieve.scores.method import best_first
 from graphsieve.search import SEARCHES
 from graphsieve.select.sieves import SIEVES
-from quality import references, rivals
+from quality import filters, references, rivals
 from quality.knowledge import Level, most_probable
 
 Integers = NDArray[np.int64]
@@ -63,6 +63,8 @@ class Candidate:
 
     def usable(self, known: Supervision) -> Supervision:
         """Return the supervision in a form that the method supports."""
+        if self.blind:
+            return Supervision.nothing(len(known))
         return (
             most_probable(known)
             if "probabilities" in known.kinds and "probabilities" not in self.uses
@@ -118,7 +120,7 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
             *(_search(name) for name in SEARCHES if SIEVES[name] is not GraphSieve),
             *(
                 Candidate(name, "references", uses, order)
-                for name, (uses, order) in references.REFERENCES.items()
+                for name, (uses, order) in (references.REFERENCES | filters.FILTERS).items()
             ),
             *(
                 Candidate(name, "peers", uses, order, package)
@@ -130,6 +132,9 @@ CANDIDATES: Mapping[str, Candidate] = MappingProxyType(
 """All candidates by name."""
 
 GROUPS = tuple(dict.fromkeys(candidate.group for candidate in CANDIDATES.values()))
+SLOW = ("iterative", "select_mi", "boruta")
+"""Methods that often exceed the time limit. They run only if they are named, or their group is."""
+FULL = tuple(name for name in CANDIDATES if name not in SLOW)
 QUICK = (
     *(
         "ours",

@@ -9,12 +9,20 @@ from pathlib import Path
 
 from graphsieve._base.errors import InputError
 from graphsieve.datasets import DataUnavailableError, load
-from quality import candidates, missing, page, sets, tables
-from quality.knowledge import LEVELS
-from quality.running import Settings, cells, outstanding, read_records, run
+from quality import candidates, clustering, counts, missing, page, sets, synthetic, tables
+from quality.knowledge import FEW, NAMES
+from quality.running import (
+    ALL_LABELS,
+    PROTOCOLS,
+    Settings,
+    cells,
+    outstanding,
+    read_records,
+    run,
+)
 
 QUICK_SETTINGS = {"rows": 1500, "folds": 3, "limit": 5.0}
-FULL_SETTINGS = {"rows": 3000, "folds": 5, "limit": 12.0}
+FULL_SETTINGS = {"rows": 900, "folds": 3, "limit": 12.0}
 MISSING_SETTINGS = {"rows": 600, "folds": 3}
 QUICK_LEVELS = "4,5%"
 
@@ -23,6 +31,12 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if arguments[:1] == ["table"]:
             return _table(arguments[1:])
+        if arguments[:1] == ["synthetic"]:
+            return synthetic.main(arguments[1:], log=_log)
+        if arguments[:1] == ["counts"]:
+            return counts.main(arguments[1:], available=_available, log=_log)
+        if arguments[:1] == ["clustering"]:
+            return clustering.main(arguments[1:], available=_available, log=_log)
         return _page(arguments[1:]) if arguments[:1] == ["page"] else _run(arguments)
     except InputError as error:
         print(f"quality: {error}", file=sys.stderr)
@@ -39,21 +53,19 @@ def _run(arguments: Sequence[str]) -> int:
         int(given.folds or defaults["folds"]),
         given.repeats,
         given.seed,
+        given.protocol,
     )
     if given.missing:
         return _run_missing(given, settings)
     limit = float(given.limit or defaults["limit"])
     names = (
-        given.sets.split(",")
-        if given.sets
-        else sets.QUICK
-        if given.quick
-        else [*sets.CLASSES, *sets.TARGETS]
+        sets.named(given.sets) if given.sets else sets.QUICK if given.quick else sets.DEVELOPMENT
     )
-    levels = _levels(given.knowledge or (QUICK_LEVELS if given.quick else ",".join(LEVELS)))
-    default_methods = ",".join(candidates.QUICK if given.quick else candidates.CANDIDATES)
+    usable = NAMES if given.protocol == ALL_LABELS else FEW
+    levels = _levels(given.knowledge or (QUICK_LEVELS if given.quick else ",".join(usable)), usable)
+    default_methods = ",".join(candidates.QUICK if given.quick else candidates.FULL)
     methods = _installed(candidates.chosen(given.methods or default_methods))
-    wanted = cells(_available(names), levels, methods)
+    wanted = cells(_available(names), levels, methods, given.protocol)
     todo = outstanding(wanted, read_records(given.file), settings, limit)
     if given.again:
         # Random columns are only the baseline. They run again only if they were requested.
@@ -70,8 +82,12 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _run_missing(given: argparse.Namespace, settings: Settings) -> int:
+    if given.protocol != ALL_LABELS:
+        raise InputError(
+            f"--missing cannot use --protocol {given.protocol}; leave one of the options out."
+        )
     levels = _levels(given.knowledge or "all,4,5%", missing.KNOWLEDGE)
-    found = _available((given.sets or ",".join(missing.SETS)).split(","))
+    found = _available(sets.named(given.sets) if given.sets else missing.SETS)
     missing.run(found, levels, settings, given.file, jobs=given.jobs, log=_log)
     print(missing.report(missing.read(given.file, settings), markdown=given.markdown))
     return 0
@@ -97,18 +113,18 @@ def _page(arguments: Sequence[str]) -> int:
         prog="quality page",
         description="Write the pages in docs/ and the table in README.md from stored results.",
     )
-    for run_name in page.RUNS:
+    for run_name in page.FILES:
         parser.add_argument(
             f"--{run_name}",
             type=Path,
             metavar="FILE",
-            help="replace the stored results of this run",
+            help="replace the stored results of this run, for each protocol that the file contains",
         )
     given = vars(parser.parse_args(arguments))
     runs = page.stored()
     for run_name, file in given.items():
         if file is not None:
-            runs[run_name] = _summary_of(file)
+            runs |= {page.name_of(run_name, one): found for one, found in _summaries_of(file)}
     page.store(runs)
     for path, text in page.pages(runs).items():
         path.write_text(text, encoding="utf-8")
@@ -116,16 +132,19 @@ def _page(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _summary_of(file: Path) -> tables.Summary:
-    """Summarise the records of a file, which must all have the same settings."""
+def _summaries_of(file: Path) -> list[tuple[str, tables.Summary]]:
+    """Summarise the records of a file for each protocol, which must have only one setting."""
     records = read_records(file)
     found = list(dict.fromkeys(Settings(**record["settings"]) for record in records))
-    if len(found) != 1:
+    protocols = {settings.protocol for settings in found}
+    if not found or len(found) > len(protocols):
         raise InputError(
             f"{file} contains results with {len(found)} different settings; a page needs exactly "
-            "one."
+            "one for each protocol."
         )
-    return tables.summarised(records, found[0])
+    return [
+        (one.protocol, tables.summarised(tables.of_settings(records, one), one)) for one in found
+    ]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -148,10 +167,20 @@ def _parser() -> argparse.ArgumentParser:
         help="remove cells of the training rows, and compare selections from tables with gaps "
         "(--knowledge may contain all; default: all,4,5%%)",
     )
-    parser.add_argument("--sets", help="names of data sets, separated by commas")
+    parser.add_argument(
+        "--protocol",
+        choices=PROTOCOLS,
+        default=ALL_LABELS,
+        help="train the learners on all labels of the training rows, or on those known to the "
+        "methods (default: all)",
+    )
+    parser.add_argument(
+        "--sets",
+        help=f"names of data sets, or groups ({', '.join(sets.GROUPS)}), separated by commas",
+    )
     parser.add_argument(
         "--knowledge",
-        help=f"levels of supervision, separated by commas: {', '.join(LEVELS)}".replace("%", "%%"),
+        help=f"levels of supervision, separated by commas: {', '.join(NAMES)}".replace("%", "%%"),
     )
     parser.add_argument(
         "--methods",
@@ -187,9 +216,14 @@ def _add_form(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _levels(names: str, known: Iterable[str] = LEVELS) -> list[str]:
+def _levels(names: str, known: Iterable[str]) -> list[str]:
     found = names.split(",")
     for name in found:
+        if name in NAMES and name not in known:
+            raise InputError(
+                f"the level {name!r} is not possible with these options; choose from "
+                f"{', '.join(known)}."
+            )
         if name not in known:
             raise InputError(
                 f"there is no level of supervision {name!r}; choose from {', '.join(known)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -18,6 +19,7 @@ Integers = NDArray[np.int64]
 
 FEWEST_TARGETS = 3  # 3 % of 48 rows would be a single target, which is useless.
 PAIRS_AS_OF = 4  # The number of pairs is that implied by this number of labels per class.
+ALL = "all"  # the level with every label or target of the training rows
 DOUBT = 0.3  # mean probability that the expert assigns to the wrong classes
 
 
@@ -53,6 +55,24 @@ LEVELS: Mapping[str, Level] = MappingProxyType(
 )
 
 
+COMPLETE: Mapping[str, Level] = MappingProxyType(
+    {
+        "classification": Level(ALL, "labels", "classification", math.inf),
+        "regression": Level(ALL, "targets", "regression", 1.0),
+    }
+)
+"""The level of full supervision by task. Its name is the same for both tasks."""
+NAMES = (*LEVELS, ALL)
+FEW = tuple(name for name, level in LEVELS.items() if level.kind in ("labels", "targets"))
+"""The levels with labels or targets of some of the training rows."""
+
+
+def level_for(name: str, task: str) -> Level | None:
+    """Return the level of supervision with this name, or None if it does not fit the task."""
+    level = COMPLETE[task] if name == ALL else LEVELS[name]
+    return level if level.task in (None, task) else None
+
+
 def draw_supervision(level: Level, y: NDArray[Any], seed: list[int]) -> Supervision:
     """Draw the supervision of training rows with these class codes or targets.
 
@@ -60,7 +80,7 @@ def draw_supervision(level: Level, y: NDArray[Any], seed: list[int]) -> Supervis
     """
     random = np.random.default_rng(seed)
     if level.kind == "labels":
-        return Supervision.from_labels(_few_labels(y, int(level.amount), random))
+        return Supervision.from_labels(_few_labels(y, level.amount, random))
     if level.kind == "targets":
         return Supervision.from_targets(_few_targets(y, level.amount, random))
     if level.kind == "pairs":
@@ -78,11 +98,12 @@ def most_probable(known: Supervision) -> Supervision:
     return Supervision.from_labels(known.probabilities.argmax(axis=1))
 
 
-def _few_labels(y: Integers, count: int, random: np.random.Generator) -> Integers:
+def _few_labels(y: Integers, count: float, random: np.random.Generator) -> Integers:
     """Return at most `count` labels of each class, and −1 elsewhere."""
     shown = np.full(len(y), -1, dtype=np.int64)
-    for code in np.unique(y):
-        shown[random.permutation(np.flatnonzero(y == code))[:count]] = code
+    for code in np.unique(y[y >= 0]):
+        members = np.flatnonzero(y == code)
+        shown[random.permutation(members)[: int(min(count, len(members)))]] = code
     return shown
 
 

@@ -28,9 +28,9 @@ from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.results import standard_error
 from quality import summary
 from quality.candidates import CANDIDATES
-from quality.knowledge import LEVELS, Level, draw_supervision
+from quality.knowledge import ALL, LEVELS, Level, draw_supervision, level_for
 from quality.running import Settings, completed
-from quality.sets import LEARNERS, Problem, problem
+from quality.sets import NAMED_LEARNERS, Problem, problem
 from quality.summary import Grid, Result
 from quality.tables import lines_of
 
@@ -46,20 +46,11 @@ SETS = (
 PATTERNS = ("at random", "by value")
 SHARES = (0.05, 0.2, 0.5)
 COMPLETE, GAPS, MEDIAN = "complete", "gaps", "median"
+# The published tables on missing values use two learners. A third would double the time.
+LEARNERS = {task: learners[:2] for task, learners in NAMED_LEARNERS.items()}
 LARGEST_ITERATIVE = 40  # columns; IterativeImputer takes seconds per table beyond
 SUPPORTED = ("nothing", "labels", "targets")  # kinds of supervision
-ALL = {
-    "classification": Level("all", "labels", "classification", 10**9),
-    "regression": Level("all", "targets", "regression", 1.0),
-}
-"""Full supervision by task. The other levels are those of `knowledge.LEVELS`."""
-KNOWLEDGE = ("all", *(name for name, level in LEVELS.items() if level.kind in SUPPORTED))
-
-
-def level_for(name: str, task: str) -> Level | None:
-    """Return the level of supervision with this name, or None if it does not fit the task."""
-    level = ALL[task] if name == "all" else LEVELS[name]
-    return level if level.task in (None, task) else None
+KNOWLEDGE = (ALL, *(name for name, level in LEVELS.items() if level.kind in SUPPORTED))
 
 
 # --- Gaps and fills
@@ -125,7 +116,7 @@ def methods_for(level: Level, n_features: int) -> list[str]:
 def run_set(name: str, level: Level, settings: Settings) -> Records:
     """Return the records of one data set at one level of supervision, over all folds."""
     warnings.simplefilter("ignore")
-    data = problem(name, **asdict(settings))
+    data = problem(name, **settings.sampling)
     folds = [_fold(data, level, fold, settings.seed) for fold in range(len(data.splits))]
     return [
         {
@@ -300,8 +291,8 @@ def _grid(records: Records, pattern: str, share: float) -> Grid:
     found: Grid = {}
     for one in records:
         if one["method"] == COMPLETE or (one["pattern"], one["share"]) == (pattern, share):
-            first, second = (np.asarray(errors) for errors in one["errors"].values())
-            errors = None if one["failed"] else (first, second)
+            by_learner = tuple(np.asarray(errors) for errors in one["errors"].values())
+            errors = None if one["failed"] else by_learner
             result = Result(errors, one["seconds"], one["test_ratio"])
             found.setdefault((one["set"], one["knowledge"]), {})[one["method"]] = result
     return found

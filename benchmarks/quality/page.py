@@ -8,25 +8,41 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quality import tables
+from quality.running import ALL_LABELS
 from quality.tables import Summary, signed
 
 ROOT = Path(__file__).parents[2]
 RESULTS = Path(__file__).parent / "results.json"
 QUALITY, TABLES, README = "docs/quality.md", "docs/quality-tables.md", "README.md"
 MARKS = "<!-- quality -->", "<!-- /quality -->"
+FILES = ("development", "unseen")
+FEW_ROWS = "_known"  # ends the name of a run in which the learners train on the known labels only
 RUNS = {
     "development": "The {sets} development data sets",
     "unseen": "The {sets} data sets that were not used to choose the default",
+    "development_known": "The {sets} development data sets, learners with the known labels only",
+    "unseen_known": "The {sets} data sets that were not used to choose the default, learners with "
+    "the known labels only",
 }
+SHORT = {
+    "development_known": "development, known labels only",
+    "unseen_known": "unseen, known labels only",
+}
+"""Short names of runs in tables and lists, where they differ from the names."""
 NAMES = {
     "ours": "**the default**",
     "fastcan": "FastCan",
     "score_unlike": "relevance × (1 − correlation)",
+    "forests_unlike": "forest importance × (1 − correlation)",
+    "ridge_rfe": "ridge elimination",
+    "jmi": "JMI",
+    "cmim": "CMIM",
+    "equal_weights": "equal weights",
     "pivoted_qr": "pivoted QR",
     "l1": "L1 model",
     "leaders": "cluster leaders",
@@ -37,9 +53,39 @@ NAMES = {
     "all": "all columns",
 }
 """Readable names of the methods in the headline tables; other methods are in TABLES only."""
+REFERENCES = {
+    "score_unlike": "relevance × (1 − largest correlation with a selected column)",
+    "forests_unlike": "random-forest importance × the same factor",
+    "propagated_unlike": "the same after label propagation",
+    "pivoted_qr": "pivoted QR",
+    "equal_weights": "column subset selection with equal weights",
+    "facility_location": "facility location on squared correlations",
+    "kmeans_columns": "k-means of the columns",
+    "leaders": "cluster leaders by relevance",
+    "deflation": "deflation",
+    "trace_ratio": "the trace ratio",
+    "jmi": "joint mutual information (JMI)",
+    "cmim": "conditional mutual information maximisation (CMIM)",
+    "hsic_lasso": "HSIC Lasso",
+}
+OF_SCIKIT_LEARN = {"select_f": "F test", "l1": "L1 model", "ridge_rfe": "ridge elimination"}
+LIBRARIES = {
+    "mrmr": "mRMR",
+    "fastcan": "FastCan (greedy canonical correlation)",
+    "relieff_fast_select": "fast-select (ReliefF)",
+    "boruta": "Boruta",
+}
+"""Descriptions of the methods, which the page shows for those that ran."""
+TIMES = {3: "Three", 5: "Five", 10: "Ten"}
 IN_README = ("ours", "score_unlike", "fastcan", "select_f", "random", "all")
 NO_BREAK = "\xa0"
 SUPERVISED, UNSUPERVISED = "labels or targets", "no supervision"
+COMPLETE = "all labels or targets"
+
+
+def name_of(file: str, protocol: str) -> str:
+    """Return the name of the run with this protocol."""
+    return file if protocol == ALL_LABELS else f"{file}{FEW_ROWS}"
 
 
 def stored() -> dict[str, Summary]:
@@ -79,7 +125,12 @@ def readme_block(runs: Mapping[str, Summary]) -> str:
         [NAMES[row["method"]], *_errors(row), tables.difference(row), tables.shares(row)]
         for row in _rows(block, IN_README)
     ]
-    header = ["", "error, k-NN", "error, linear", "minus random", "worse / better than random"]
+    header = [
+        "",
+        *_error_titles(runs["development"]),
+        "minus random",
+        "worse / better than random",
+    ]
     return _paragraphs(
         f"Mean error with the selected columns on {block['sets']} data sets, with 2 to 10 labels "
         "per class or 3 to 10 % of the targets:",
@@ -97,6 +148,8 @@ def readme_block(runs: Mapping[str, Summary]) -> str:
 def quality(runs: Mapping[str, Summary]) -> str:
     development, unseen = runs["development"], runs["unseen"]
     known, unknown = _block(development), _block(development, UNSUPERVISED)
+    ran = {row["method"] for block in development["blocks"] for row in block["rows"]}
+    shown = _result_tables(runs)
     row = {row["method"]: row for row in known["rows"]}
     return _paragraphs(
         "# Quality of the selections",
@@ -108,11 +161,9 @@ def quality(runs: Mapping[str, Summary]) -> str:
         "The default is `GraphSieve()`. The other methods are:",
         _list(
             "the other scores and searches of graphsieve;",
-            "simple references: relevance × (1 − largest correlation with a selected column), "
-            "pivoted QR, facility location on squared correlations, cluster leaders by relevance, "
-            "deflation and the trace ratio;",
-            "other libraries: scikit-learn (F test, L1 model), mRMR, FastCan (greedy canonical "
-            "correlation), fast-select (ReliefF) and Boruta;",
+            f"simple references: {_described(REFERENCES, ran)};",
+            f"other libraries: scikit-learn ({', '.join(_of(OF_SCIKIT_LEARN, ran))}), "
+            f"{_described(LIBRARIES, ran)};",
             "two baselines: random columns and all columns.",
         ),
         f"The {development['sets']} development data sets contain pixels, spectra, genes, text and "
@@ -122,12 +173,16 @@ def quality(runs: Mapping[str, Summary]) -> str:
         'without labels, were inspected for the rule of `scale="auto"`.',
         "## How they were compared",
         _list(
-            "**Folds.** Five-fold cross-validation. All methods receive the same folds and the "
-            "same supervision of the training rows.",
+            f"**Folds.** {TIMES[development['settings']['folds']]}-fold cross-validation. All "
+            "methods receive the same folds and the same supervision of the training rows.",
             "**Supervision.** None, a few labels (2, 4 or 10 per class), a few targets (3, 5 or "
-            "10 %), pairs, or class probabilities of an uncertain expert.",
+            "10 %), pairs, or class probabilities of an uncertain expert."
+            + (" All labels or targets." if _has(development, COMPLETE) else ""),
             "**Learners.** 1-NN and logistic regression for classes, 5-NN and ridge regression for "
-            "targets. They train on the selected columns and on all labels of the training rows.",
+            "targets"
+            + (", and 50 extremely randomised trees for both" if _has_trees(development) else "")
+            + ". They train on the selected columns and on all labels of the training rows."
+            + (FEW_ROWS_TEXT if any(name.endswith(FEW_ROWS) for name in runs) else ""),
             "**Error.** The share of wrong classes, or the RMSE relative to predicting the mean. "
             "It is averaged over the first 5, 10, 20 and 40 columns (targets: 3, 5, 10, 20 and "
             "30).",
@@ -139,14 +194,8 @@ def quality(runs: Mapping[str, Summary]) -> str:
             "**Rank.** Mean rank among all methods in the full tables.",
         ),
         "## Results",
-        f"With a few labels or targets, on the {known['sets']} development data sets:",
-        _headline(known),
-        "Without supervision, on the same data sets:",
-        _headline(unknown),
-        f"With 4 labels per class or 5 % of the targets, on the {unseen['sets']} data sets that "
-        "were not used to choose the default:",
-        _headline(_block(unseen)),
-        f"The default has the best mean rank in {_times_first(known, unknown, _block(unseen))}. "
+        *(part for title, run, block in shown for part in (title, _headline(run, block))),
+        f"The default has the best mean rank in {_times_first(*(block for *_, block in shown))}. "
         "It is significantly worse than random columns in "
         f"{_worse_cells(runs.values())}. The next table compares its error with that of the best "
         "other method. That method is chosen after the fact, which favours it.",
@@ -154,8 +203,7 @@ def quality(runs: Mapping[str, Summary]) -> str:
         "## Where the default loses",
         _list(
             f"**All columns.** With labels or targets, all columns have an error of "
-            f"{row['all']['errors'][0]:.3f} (k-NN) and {row['all']['errors'][1]:.3f} (linear). "
-            f"The default has {row['ours']['errors'][0]:.3f} and {row['ours']['errors'][1]:.3f}. "
+            f"{_with_learners(development, row['all'])}. The default has {_joined(_errors(row['ours']))}. "
             f"It is better only {_beats_all_columns(runs)}. Selection is "
             "useful to understand the data or to measure fewer columns.",
             f"**Single data sets.** The mean rank of the default is {row['ours']['rank']:.1f}, not "
@@ -177,21 +225,104 @@ def quality(runs: Mapping[str, Summary]) -> str:
             "Large tables were reduced to a sample of "
             f"{development['settings']['rows']:,} rows (further data sets: "
             f"{unseen['settings']['rows']:,}).",
-            "The time limit of a selection was 12 seconds. Some methods that reached it on a busy "
-            "machine ran again with a longer limit. A method without a result ranks last and "
-            "counts as random columns.",
-            "Boruta, the ReliefF of fast-select and the searches ran only with 4 labels per class "
-            "or 5 % of the targets. The hybrid and iterative searches did not run on all data sets.",
+            f"The time limit of a selection was {development['limits'][0]:g} seconds. "
+            + (
+                "Some methods ran again with a longer limit. "
+                if len(development["limits"]) > 1
+                else ""
+            )
+            + "A method without a result ranks last and counts as random columns.",
+            *_partly_run(development),
             "Other libraries were called as shown in their documentation, without tuning, and only "
             "on the labelled rows.",
         ),
         "## Run it again",
-        "`python benchmarks/quality --quick` takes one or two minutes. Without `--quick` it takes "
-        "more than an hour on two cores.",
+        "`python benchmarks/quality --quick` takes a few minutes. Without `--quick` it takes about "
+        "half an hour on two cores, and a quarter of an hour with `--protocol known`.",
     )
 
 
-def _headline(block: Summary) -> str:
+FEW_ROWS_TEXT = (
+    " In a second comparison, they train only on the rows with labels or targets that the methods "
+    "saw."
+)
+
+
+def _result_tables(runs: Mapping[str, Summary]) -> list[tuple[str, Summary, Summary]]:
+    """Return the introduction, the run and the block of each table of the results."""
+    found = []
+    for name in RUNS:
+        if name not in runs:
+            continue
+        run, unseen = runs[name], name.startswith("unseen")
+        sets = (
+            f"the {run['sets']} data sets that were not used to choose the default"
+            if unseen
+            else f"the {run['sets']} development data sets"
+        )
+        learners = (
+            ", with learners that train on the known labels only" if name.endswith(FEW_ROWS) else ""
+        )
+        supervised = _block(run)
+        amount = (
+            "4 labels per class or 5 % of the targets"
+            if supervised["levels"] == ["4", "5%"]
+            else "a few labels or targets"
+        )
+        found.append((f"With {amount}, on {sets}{learners}:", run, supervised))
+        for title, words in (
+            (COMPLETE, "With all labels or targets"),
+            (UNSUPERVISED, "Without supervision"),
+        ):
+            # The table without supervision of the other data sets is in TABLES only.
+            if _has(run, title) and not (unseen and title == UNSUPERVISED):
+                found.append((f"{words}, on the same data sets:", run, _block(run, title)))
+    return found
+
+
+def _of(descriptions: Mapping[str, str], ran: Collection[str]) -> list[str]:
+    return [text for method, text in descriptions.items() if method in ran]
+
+
+def _described(descriptions: Mapping[str, str], ran: Collection[str]) -> str:
+    return _joined(_of(descriptions, ran))
+
+
+def _has(run: Summary, title: str) -> bool:
+    return any(block["title"] == title for block in run["blocks"])
+
+
+def _has_trees(run: Summary) -> bool:
+    return "trees" in run["learners"]
+
+
+def _error_titles(run: Summary) -> list[str]:
+    return [f"error, {learner}" for learner in run["learners"]]
+
+
+def _with_learners(run: Summary, row: Summary) -> str:
+    return _joined(
+        [
+            f"{error} ({learner})"
+            for error, learner in zip(_errors(row), run["learners"], strict=True)
+        ]
+    )
+
+
+def _partly_run(run: Summary) -> list[str]:
+    """Return a sentence that lists the methods without a result in some cells of their kind."""
+    names = {
+        row["method"]: None
+        for title in ("a few labels", "a few targets")
+        if _has(run, title)
+        for block in [_block(run, title)]
+        for row in block["rows"]
+        if row["cells"] < block["cells"]
+    }
+    return [f"Only in a part of the cells ran: {', '.join(names)}."] if names else []
+
+
+def _headline(run: Summary, block: Summary) -> str:
     rows = [
         [
             NAMES[row["method"]],
@@ -202,7 +333,7 @@ def _headline(block: Summary) -> str:
         ]
         for row in _rows(block, NAMES)
     ]
-    header = ["", "rank", "error, k-NN", "error, linear", "minus random", "worse / better"]
+    header = ["", "rank", *_error_titles(run), "minus random", "worse / better"]
     return _table(header, rows)
 
 
@@ -210,7 +341,7 @@ def _against_best(runs: Mapping[str, Summary]) -> str:
     rows = [
         [
             block["title"],
-            f"{block['sets']} {name}",
+            f"{block['sets']} {SHORT.get(name, name)}",
             NAMES.get(block["default"]["best"], block["default"]["best"]),
             f"{signed(block['default']['difference'])} ± {block['default']['standard_error']:.3f}",
         ]
@@ -233,9 +364,10 @@ def _times_first(*blocks: Summary) -> str:
 def _beats_all_columns(runs: Mapping[str, Summary]) -> str:
     """Name the kinds of supervision and learners with a lower error than that of all columns."""
     found: dict[str, list[str]] = {}
-    for block in (block for run in runs.values() for block in run["blocks"]):
+    both = ((run["learners"], block) for run in runs.values() for block in run["blocks"])
+    for learners, block in both:
         errors = zip(_row(block, "ours")["errors"], _row(block, "all")["errors"], strict=True)
-        for learner, (ours, every) in zip(("k-NN", "linear"), errors, strict=True):
+        for learner, (ours, every) in zip(learners, errors, strict=True):
             if ours < every:
                 found.setdefault(f"{block['title']}, {learner}", []).append(
                     f"{ours:.3f} against {every:.3f}"
@@ -249,7 +381,7 @@ def _beats_all_columns(runs: Mapping[str, Summary]) -> str:
 def _small_leads(runs: Mapping[str, Summary]) -> str:
     """Name the blocks in which the lead of the default is below two standard errors."""
     small = [
-        f"{block['title']} ({name}, {_lead(block)})"
+        f"{block['title']} ({SHORT.get(name, name)}, {_lead(block)})"
         for name, run in runs.items()
         for block in run["blocks"]
         if -block["default"]["difference"] < 2 * block["default"]["standard_error"]
@@ -287,7 +419,7 @@ def all_tables(runs: Mapping[str, Summary]) -> str:
         "and of other libraries.",
         _list(*legend),
     ]
-    for name, title in RUNS.items():
+    for name, title in ((name, title) for name, title in RUNS.items() if name in runs):
         parts += [
             f"## {title.format(sets=runs[name]['sets'])}",
             *tables.text_of(runs[name], markdown=True),

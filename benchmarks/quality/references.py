@@ -9,12 +9,20 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr
+from sklearn.cluster import KMeans
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.semi_supervised import LabelSpreading
 
 from graphsieve import Supervision, scores
+from graphsieve.search.diverse import diverse_selection
+from graphsieve.table.any_table import as_table
+from graphsieve.table.scaling import chosen_scale, rescaled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+FOREST_TREES = 100
+SPREADING_NEIGHBORS = 7  # the default of LabelSpreading
 ALIKE = 0.8  # absolute correlation from which a leader represents a column
 
 
@@ -74,15 +82,10 @@ def score_unlike(X: Any, known: Supervision, n: int) -> Integers:
     it is 1 − Laplacian score, at least 0.
     """
     if known.kinds:
-        rows = (
-            np.flatnonzero(known.codes >= 0)
-            if known.targets is None
-            else np.flatnonzero(~np.isnan(known.targets))
+        rows, y = labelled(known)
+        score = (scores.fisher_score if known.targets is None else scores.pearson_score)(
+            dense(X)[rows], y
         )
-        if known.targets is None:
-            score = scores.fisher_score(dense(X)[rows], known.codes[rows])
-        else:
-            score = scores.pearson_score(dense(X)[rows], known.targets[rows])
     else:
         score = np.maximum(1 - scores.laplacian_score(unit_columns(X), bandwidth=1e9), 0)
     finite = np.where(np.isposinf(score), np.finfo(np.float64).max / 2, score)
@@ -168,14 +171,73 @@ def trace_ratio(X: Any, known: Supervision, n: int) -> Integers:
         ratio = better
 
 
-def _outputs(known: Supervision) -> tuple[Integers, Floats]:
-    """Return the labelled rows and their class indicators or targets, centred."""
+def forests_unlike(X: Any, known: Supervision, n: int) -> Integers:
+    """Select greedily by importance × (1 − largest |correlation| with a selected column).
+
+    The importance is that of a random forest on the labelled rows. Correlations use all rows.
+    """
+    rows, y = labelled(known)
+    forest = (RandomForestRegressor if known.targets is not None else RandomForestClassifier)(
+        FOREST_TREES, max_features="sqrt", random_state=0, n_jobs=1
+    )
+    importance = forest.fit(dense(X[rows]), y).feature_importances_
+    return _greedily(importance, unit_columns(X), n)
+
+
+def propagated_unlike(X: Any, known: Supervision, n: int) -> Integers:
+    """Spread the labels to all rows, then select by `score_unlike`.
+
+    The labels spread along the nearest neighbours in the standardised columns. Rows that no label
+    reaches stay unlabelled.
+    """
+    n_neighbors = min(SPREADING_NEIGHBORS, len(known) - 1)
+    spread = LabelSpreading(kernel="knn", n_neighbors=n_neighbors).fit(unit_columns(X), known.codes)
+    reached = np.nan_to_num(spread.label_distributions_).sum(axis=1) > 0
+    return score_unlike(X, Supervision.from_labels(np.where(reached, spread.transduction_, -1)), n)
+
+
+def equal_weights(X: Any, known: Supervision, n: int) -> Integers:
+    """Select the columns that together explain most of the table, all with the same weight.
+
+    This is greedy column subset selection in the units that the default uses.
+    """
+    table = as_table(X)
+    scaled = rescaled(table, chosen_scale(table)[0]).matrix
+    path = diverse_selection(
+        np.ones(table.n_features), scaled, n_features_to_select=n, progress=False
+    )
+    return path.order
+
+
+def kmeans_columns(X: Any, known: Supervision, n: int) -> Integers:
+    """Cluster the standardised columns by k-means, and select the one closest to each centre.
+
+    There are n clusters. The column of the largest cluster comes first.
+    """
+    Z = unit_columns(X).T
+    varying = np.flatnonzero(Z.any(axis=1))
+    model = KMeans(min(n, len(varying)), n_init=1, random_state=0).fit(Z[varying])
+    distance = np.linalg.norm(Z[varying] - model.cluster_centers_[model.labels_], axis=1)
+    clusters = [np.flatnonzero(model.labels_ == label) for label in np.unique(model.labels_)]
+    clusters.sort(key=len, reverse=True)
+    return np.array([varying[members[np.argmin(distance[members])]] for members in clusters])
+
+
+def labelled(known: Supervision) -> tuple[Integers, NDArray[Any]]:
+    """Return the labelled rows, and their class codes or targets."""
     if known.targets is not None:
         rows = np.flatnonzero(~np.isnan(known.targets))
-        outputs = known.targets[rows][:, None]
-    else:
-        rows = np.flatnonzero(known.codes >= 0)
-        outputs = (known.codes[rows][:, None] == np.unique(known.codes[rows])).astype(np.float64)
+        return rows, known.targets[rows]
+    rows = np.flatnonzero(known.codes >= 0)
+    return rows, known.codes[rows]
+
+
+def _outputs(known: Supervision) -> tuple[Integers, Floats]:
+    """Return the labelled rows and their class indicators or targets, centred."""
+    rows, y = labelled(known)
+    outputs = (
+        (y[:, None] == np.unique(y)).astype(np.float64) if known.targets is None else y[:, None]
+    )
     return rows, outputs - outputs.mean(axis=0)
 
 
@@ -186,5 +248,9 @@ REFERENCES: dict[str, tuple[frozenset[str], Callable[[Any, Supervision, int], An
     "deflation": (frozenset(["labels", "targets"]), deflation),
     "leaders": (frozenset(["labels", "targets"]), leaders),
     "trace_ratio": (frozenset(["labels"]), trace_ratio),
+    "forests_unlike": (frozenset(["labels", "targets"]), forests_unlike),
+    "propagated_unlike": (frozenset(["labels"]), propagated_unlike),
+    "equal_weights": (frozenset(["nothing"]), equal_weights),
+    "kmeans_columns": (frozenset(["nothing"]), kmeans_columns),
 }
 """For each method, the kinds of supervision that it uses, and the function."""

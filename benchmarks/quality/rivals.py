@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import StandardScaler
 
 from graphsieve import Supervision
-from quality.references import dense
+from quality.references import dense, labelled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -27,12 +27,11 @@ L1_PENALTIES = np.array([1.2, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0])
 BORUTA_ROUNDS = 50
 
 
-def _of_known_rows(adapter: Adapter) -> Callable[[Any, Supervision, int], Any]:
+def of_known_rows(adapter: Adapter) -> Callable[[Any, Supervision, int], Any]:
     @wraps(adapter)
     def order(X: Any, known: Supervision, n: int) -> Any:
-        y: NDArray[Any] = known.codes if known.targets is None else known.targets
-        rows = np.flatnonzero(y >= 0) if known.targets is None else np.flatnonzero(~np.isnan(y))
-        return adapter(dense(X[rows]), y[rows], n)
+        rows, y = labelled(known)
+        return adapter(dense(X[rows]), y, n)
 
     return order
 
@@ -193,6 +192,26 @@ def _l1_classes(Z: Floats, y: NDArray[Any], n: int) -> Any:
     return np.array(order, dtype=np.int64)
 
 
+def ridge_rfe(X: Floats, y: NDArray[Any], n: int) -> Any:
+    """Eliminate the standardised columns with the smallest coefficients in a ridge model.
+
+    A fifth of the columns is eliminated in each round, and single columns once n are left. `RFE` of
+    scikit-learn has one step for all rounds, which would leave many columns with the same rank.
+    """
+    from sklearn.linear_model import Ridge, RidgeClassifier
+
+    Z = StandardScaler().fit_transform(X)
+    model = RidgeClassifier() if _classes(y) else Ridge()
+    left, eliminated = np.arange(Z.shape[1]), []
+    while len(left) > 1:
+        weight = (np.atleast_2d(model.fit(Z[:, left], y).coef_) ** 2).sum(axis=0)
+        count = min(max(1, len(left) // 5), max(1, len(left) - n))
+        worst = np.argsort(weight, kind="stable")[:count]
+        eliminated.append(left[worst])
+        left = np.delete(left, worst)
+    return np.concatenate([*eliminated, left])[::-1]
+
+
 def boruta(X: Floats, y: NDArray[Any], n: int) -> Any:
     """Order by the ranks of Boruta, and within a rank by the mean importance over its rounds.
 
@@ -212,12 +231,13 @@ def boruta(X: Floats, y: NDArray[Any], n: int) -> Any:
 
 LABELS_OR_TARGETS, LABELS = frozenset(["labels", "targets"]), frozenset(["labels"])
 RIVALS: dict[str, tuple[str, frozenset[str], Callable[[Any, Supervision, int], Any]]] = {
-    "select_f": ("sklearn", LABELS_OR_TARGETS, _of_known_rows(select_f)),
-    "select_mi": ("sklearn", LABELS_OR_TARGETS, _of_known_rows(select_mi)),
-    "l1": ("sklearn", LABELS_OR_TARGETS, _of_known_rows(l1)),
-    "mrmr": ("mrmr", LABELS_OR_TARGETS, _of_known_rows(mrmr)),
-    "fastcan": ("fastcan", LABELS_OR_TARGETS, _of_known_rows(fastcan)),
-    "relieff_fast_select": ("fast_select", LABELS, _of_known_rows(relieff_fast_select)),
-    "boruta": ("boruta", LABELS_OR_TARGETS, _of_known_rows(boruta)),
+    "select_f": ("sklearn", LABELS_OR_TARGETS, of_known_rows(select_f)),
+    "select_mi": ("sklearn", LABELS_OR_TARGETS, of_known_rows(select_mi)),
+    "l1": ("sklearn", LABELS_OR_TARGETS, of_known_rows(l1)),
+    "ridge_rfe": ("sklearn", LABELS_OR_TARGETS, of_known_rows(ridge_rfe)),
+    "mrmr": ("mrmr", LABELS_OR_TARGETS, of_known_rows(mrmr)),
+    "fastcan": ("fastcan", LABELS_OR_TARGETS, of_known_rows(fastcan)),
+    "relieff_fast_select": ("fast_select", LABELS, of_known_rows(relieff_fast_select)),
+    "boruta": ("boruta", LABELS_OR_TARGETS, of_known_rows(boruta)),
 }
 """For each method, the required package, the kinds of supervision that it uses, and the function."""

@@ -10,7 +10,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -25,11 +25,15 @@ from graphsieve import Supervision
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.results import Evaluation
 from quality.candidates import Candidate, candidate_named
-from quality.knowledge import LEVELS, draw_supervision
+from quality.knowledge import draw_supervision, level_for
 from quality.sets import LEARNERS, Problem, problem
 
 Integers = NDArray[np.int64]
 
+ALL_LABELS, KNOWN_LABELS = "all", "known"
+PROTOCOLS = (ALL_LABELS, KNOWN_LABELS)
+"""The learners train on all labelled training rows, or on those that the methods saw."""
+FEWEST_FOR_FIVE_NEIGHBORS = 10  # training rows
 SIGNAL_INTERVAL = 1.0  # seconds between further signals to a method that ignored the time limit
 RANDOM_DRAWS = 5  # random orders per fold; their errors are averaged
 
@@ -42,6 +46,12 @@ class Settings:
     folds: int
     repeats: int
     seed: int
+    protocol: str = ALL_LABELS
+
+    @property
+    def sampling(self) -> dict[str, int]:
+        """The settings that determine the rows and the folds."""
+        return {name: getattr(self, name) for name in ("rows", "folds", "repeats", "seed")}
 
 
 @dataclass(frozen=True)
@@ -67,12 +77,12 @@ class OverTimeError(Exception):
 
 def run_cell(cell: Cell, settings: Settings, limit: float) -> dict[str, Any]:
     """Return the record of a cell: errors by learner, size and fold, or the reason of a failure."""
-    data = problem(cell.dataset, **asdict(settings))
+    data = problem(cell.dataset, **settings.sampling)
     record: dict[str, Any] = {
         "set": cell.dataset,
         "knowledge": cell.level,
         "method": cell.label,
-        "blind": candidate_named(cell.method).blind,
+        "blind": _runs_once(candidate_named(cell.method), settings.protocol),
         "task": data.task,
         "shape": list(data.X.shape),
         "settings": asdict(settings),
@@ -96,9 +106,8 @@ def _measured(cell: Cell, data: Problem, settings: Settings, limit: float) -> di
     learners = LEARNERS[data.task]
     errors: dict[str, list[list[float]]] = {learner: [] for learner in learners}
     seconds = []
-    for fold, split in enumerate(data.splits):
-        seed = [settings.seed, fold]
-        found = _evaluated(cell, data, split, seed, limit)
+    for fold in range(len(data.splits)):
+        found = _evaluated(cell, data, fold, settings, limit)
         for learner in learners:
             errors[learner].append(
                 np.mean(
@@ -112,13 +121,21 @@ def _measured(cell: Cell, data: Problem, settings: Settings, limit: float) -> di
 
 
 def _evaluated(
-    cell: Cell, data: Problem, split: tuple[Integers, Integers], seed: list[int], limit: float
+    cell: Cell, data: Problem, fold: int, settings: Settings, limit: float
 ) -> Evaluation:
     """Evaluate one fold.
 
     The supervision is drawn here, because `evaluate` rejects a number of labels that exceeds the
     size of a class.
     """
+    train, seed = data.splits[fold][0], [settings.seed, fold]
+    level = level_for(cell.level, data.task)
+    assert level is not None
+    drawn = draw_supervision(level, data.y[train], seed)
+    y, learners = data.y, LEARNERS[data.task]
+    if settings.protocol == KNOWN_LABELS:
+        y = _with_hidden(data.y, train, drawn)
+        learners = _for_few_rows(learners, drawn.n_labeled)
     selectors: dict[str, Any]
     if cell.method == "random":
         selectors = {f"random {draw}": _random_order([*seed, draw]) for draw in range(RANDOM_DRAWS)}
@@ -128,21 +145,42 @@ def _evaluated(
         candidate = candidate_named(cell.method)
         if candidate.package is not None:
             _warm_up(candidate.name)
-        known = candidate.usable(draw_supervision(LEVELS[cell.level], data.y[split[0]], seed))
+        known = candidate.usable(drawn)
         selectors = {candidate.name: _limited(candidate, known, max(data.sizes), seed, limit)}
     return evaluate(
         selectors,
         data.X,
-        data.y,
+        y,
         sizes=data.sizes,
-        learners=LEARNERS[data.task],
+        learners=learners,
         known=0,
-        folds=[split],
+        folds=[data.splits[fold]],
         baselines=() if selectors else ("all",),
         target_type="classes" if data.task == "classification" else "continuous",
         random_state=seed[0],
         progress=False,
     )
+
+
+def _with_hidden(y: NDArray[Any], train: Integers, known: Supervision) -> NDArray[Any]:
+    """Return y with the training rows as unlabelled as in the supervision.
+
+    `evaluate` then trains the learners on the labelled rows alone. All test rows stay labelled.
+    """
+    shown = y.copy()
+    shown[train] = known.codes if known.targets is None else known.targets
+    return shown
+
+
+def _for_few_rows(learners: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Replace five nearest neighbours by one if there are few training rows.
+
+    With five rows or fewer they predict the mean, whatever the columns are.
+    """
+    few = n_rows < FEWEST_FOR_FIVE_NEIGHBORS
+    return {
+        name: "1nn" if few and learner == "5nn" else learner for name, learner in learners.items()
+    }
 
 
 def _errors(found: Evaluation, name: str, learner: str) -> NDArray[np.float64]:
@@ -225,29 +263,38 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 
 def cells(
-    sets: Iterable[tuple[str, str]], levels: Iterable[str], methods: Iterable[str]
+    sets: Iterable[tuple[str, str]],
+    levels: Iterable[str],
+    methods: Iterable[str],
+    protocol: str = ALL_LABELS,
 ) -> list[Cell]:
     """Return all cells to run, data set by data set.
 
-    Methods that ignore the supervision run once, without supervision.
+    Methods that ignore the supervision run once, without supervision. If the learners train on the
+    known labels only, they run at every level.
     """
     wanted: dict[Cell, None] = {}
     levels, methods = list(levels), list(methods)
     for name, task in sets:
-        fitting = [level for level in levels if LEVELS[level].task in (None, task)]
+        fitting = [level for name in levels if (level := level_for(name, task)) is not None]
         for method in methods:
             candidate = candidate_named(method)
-            if candidate.blind and fitting:
+            if _runs_once(candidate, protocol) and fitting:
                 wanted[Cell(name, "none", method)] = None
-            elif not candidate.blind:
+            elif not _runs_once(candidate, protocol):
                 wanted.update(
                     {
-                        Cell(name, level, method): None
+                        Cell(name, level.name, method): None
                         for level in fitting
-                        if candidate.can_use(LEVELS[level])
+                        if candidate.blind or candidate.can_use(level)
                     }
                 )
     return list(wanted)
+
+
+def _runs_once(candidate: Candidate, protocol: str) -> bool:
+    """Whether the errors of a method are the same at every level of supervision."""
+    return candidate.blind and protocol == ALL_LABELS
 
 
 def read_records(file: Path) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from graphsieve.assess.evaluation.results import standard_error, two_sided
-from quality.knowledge import LEVELS
 
 Floats = NDArray[np.float64]
 
@@ -29,17 +28,13 @@ class Result:
     columns. It is None if the method failed.
     """
 
-    errors: tuple[Floats, Floats] | None
+    errors: tuple[Floats, ...] | None
     seconds: float
     test_ratio: float
 
     @property
-    def means(self) -> tuple[float, float] | None:
-        return (
-            None
-            if self.errors is None
-            else (float(self.errors[0].mean()), float(self.errors[1].mean()))
-        )
+    def means(self) -> tuple[float, ...] | None:
+        return None if self.errors is None else tuple(float(one.mean()) for one in self.errors)
 
 
 Key = tuple[str, str]  # data set, level
@@ -69,8 +64,13 @@ def grid(records: Iterable[Mapping[str, Any]]) -> Grid:
 def _result(record: Mapping[str, Any]) -> Result:
     if record["failed"]:
         return Result(None, math.nan, record["test_ratio"])
-    by_fold = [np.asarray(values).mean(axis=1) for values in record["errors"].values()]
-    return Result((by_fold[0], by_fold[1]), float(np.mean(record["seconds"])), record["test_ratio"])
+    by_fold = tuple(np.asarray(values).mean(axis=1) for values in record["errors"].values())
+    return Result(by_fold, float(np.mean(record["seconds"])), record["test_ratio"])
+
+
+def n_learners(results: Iterable[Result]) -> int:
+    """Return the number of learners, which all methods share; 1 if all methods failed."""
+    return next((len(result.errors) for result in results if result.errors is not None), 1)
 
 
 # --- Ranks
@@ -78,15 +78,16 @@ def _result(record: Mapping[str, Any]) -> Result:
 
 
 def ranks(cell: Mapping[str, Result]) -> dict[str, float]:
-    """Return the mean rank over the two learners, where 1 is the smallest error.
+    """Return the mean rank over the learners, where 1 is the smallest error.
 
     Ties share a rank, and failed methods share the last. "All columns" is not a selection and has
     no rank.
     """
     names = [name for name in cell if name != "all"]
-    means = [cell[name].means or (math.inf, math.inf) for name in names]
+    count = n_learners(cell.values())
+    means = [cell[name].means or (math.inf,) * count for name in names]
     by_learner = [
-        rankdata(np.round([mean[learner] for mean in means], DECIMALS)) for learner in (0, 1)
+        rankdata(np.round([mean[learner] for mean in means], DECIMALS)) for learner in range(count)
     ]
     return dict(zip(names, np.mean(by_learner, axis=0).tolist(), strict=True))
 
@@ -148,7 +149,7 @@ def verdicts(found: Grid, method: str, to: str = "random") -> dict[tuple[str, in
             and cell[method].errors
             and cell[to].errors
         ]
-        for learner in (0, 1) if both else ():
+        for learner in range(n_learners(ours for ours, _ in both)) if both else ():
             ours, theirs = (
                 np.mean([pair[side].errors[learner] for pair in both], axis=0)  # type: ignore[index]
                 for side in (0, 1)
@@ -167,7 +168,7 @@ class Row:
 
     `rank` and `place` are means over cells. `errors` are means over cells by learner, where a
     failed cell counts as random columns. `difference` is the error minus that of random columns,
-    averaged over data sets and both learners, with its standard error over data sets. `worse` and
+    averaged over data sets and learners, with its standard error over data sets. `worse` and
     `better` are shares of data sets × learners.
     """
 
@@ -176,7 +177,7 @@ class Row:
     failed: int
     rank: float
     place: float
-    errors: tuple[float, float]
+    errors: tuple[float, ...]
     difference: float
     standard_error: float
     worse: float
@@ -210,7 +211,10 @@ def _row(
         failed=sum(found[key][name].errors is None for key in cells),
         rank=_mean(ranked[key][name] for key in cells if name in ranked[key]),
         place=_mean(placed[key][name] for key in cells if name in placed[key]),
-        errors=(_mean(error[0] for error in filled), _mean(error[1] for error in filled)),
+        errors=tuple(
+            _mean(error[learner] for error in filled)
+            for learner in range(n_learners(one for key in cells for one in found[key].values()))
+        ),
         difference=_mean(per_set.values()),
         standard_error=standard_error(list(per_set.values())),
         worse=_mean(test.verdict > 0 for test in tests),
@@ -219,7 +223,7 @@ def _row(
     )
 
 
-def _filled(cell: Mapping[str, Result], name: str) -> tuple[float, float] | None:
+def _filled(cell: Mapping[str, Result], name: str) -> tuple[float, ...] | None:
     """Return the mean errors. A failed method gets the errors of random columns."""
     return cell[name].means or (cell["random"].means if "random" in cell else None)
 
@@ -260,10 +264,10 @@ def worse_cells(found: Grid, method: str) -> list[tuple[str, str, int, Compariso
     return result
 
 
-def of_kinds(found: Grid, kinds: Iterable[str]) -> Grid:
-    """Return the cells with these kinds of supervision."""
-    wanted = set(kinds)
-    return {key: cell for key, cell in found.items() if LEVELS[key[1]].kind in wanted}
+def of_levels(found: Grid, levels: Iterable[str]) -> Grid:
+    """Return the cells with these levels of supervision."""
+    wanted = set(levels)
+    return {key: cell for key, cell in found.items() if key[1] in wanted}
 
 
 def _mean(values: Iterable[float]) -> float:

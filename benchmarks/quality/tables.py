@@ -11,33 +11,30 @@ from typing import Any
 from graphsieve.assess.evaluation.results import standard_error, table_lines
 from quality import summary
 from quality.candidates import CANDIDATES
-from quality.knowledge import LEVELS
-from quality.running import Settings
+from quality.knowledge import ALL, FEW, NAMES
+from quality.running import ALL_LABELS, KNOWN_LABELS, Settings
+from quality.sets import LEARNER_TITLES
 
-BLOCKS = {
-    "no supervision": ["nothing"],
-    "a few labels": ["labels"],
-    "a few targets": ["targets"],
-    "pairs": ["pairs"],
-    "class probabilities": ["probabilities"],
-    "labels or targets": ["labels", "targets"],
-    "all levels": ["nothing", "labels", "targets", "pairs", "probabilities"],
+TASKS = ("classification", "regression")
+BLOCKS: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "no supervision": (["none"], TASKS),
+    "a few labels": (FEW, ["classification"]),
+    "a few targets": (FEW, ["regression"]),
+    "pairs": (["pairs"], TASKS),
+    "class probabilities": (["expert"], TASKS),
+    "labels or targets": (FEW, TASKS),
+    "all labels": ([ALL], ["classification"]),
+    "all targets": ([ALL], ["regression"]),
+    "all labels or targets": ([ALL], TASKS),
+    "all levels": (NAMES, TASKS),
 }
-HEADER = [
-    "method",
-    "rank (place)",
-    "k-NN",
-    "linear",
-    "minus random",
-    "worse / better",
-    "seconds",
-]
+"""The levels of supervision and the tasks of each block."""
 LEGEND = (
     "A cell is a data set at one level of supervision. Numbers in brackets after a method count its "
     "cells, if it did not run in all of them, and its failures.",
-    "rank: mean rank over cells and both learners. place: the same rank scaled from 0 (first) to "
+    "rank: mean rank over cells and learners. place: the same rank scaled from 0 (first) to "
     "100 (last).",
-    "k-NN, linear: mean error over numbers of columns, folds and cells. The error is the share of "
+    "k-NN, linear, trees: mean error over numbers of columns, folds and cells. The error is the share of "
     "wrong classes, or the RMSE relative to predicting the mean.",
     "minus random: the error minus that of random columns, ± its standard error over data sets.",
     "worse / better: share of data sets × learners with a significant difference from random "
@@ -47,6 +44,10 @@ LEGEND = (
     "seconds: median time of a selection.",
 )
 
+TRAINED_ON = {
+    ALL_LABELS: "The learners train on all labels of the training rows.",
+    KNOWN_LABELS: "The learners train on the rows with known labels only.",
+}
 WIDTH = 100  # columns of the prose
 Summary = dict[str, Any]  # The values of one run, ready for JSON.
 
@@ -59,11 +60,14 @@ def report(
     detail: bool = False,
 ) -> str:
     """Return the tables of all blocks that have cells, with a comparison of the default."""
-    mine = [record for record in records if record["settings"] == asdict(settings)]
+    mine = of_settings(records, settings)
+    run = summarised(mine, settings)
     details = (
-        [_cell(key, cell, markdown) for key, cell in summary.grid(mine).items()] if detail else []
+        [_cell(key, cell, run["learners"], markdown) for key, cell in summary.grid(mine).items()]
+        if detail
+        else []
     )
-    parts = text_of(summarised(mine, settings), markdown=markdown, details=details)
+    parts = text_of(run, markdown=markdown, details=details)
     return "\n\n".join([*parts, "\n".join(textwrap.fill(line, WIDTH) for line in LEGEND)])
 
 
@@ -71,19 +75,32 @@ def report(
 # --------------------------------------------------------------------------------------------------
 
 
+def of_settings(records: Iterable[Mapping[str, Any]], settings: Settings) -> list[Any]:
+    """Return the records with these settings. Records with other settings are not comparable."""
+    return [record for record in records if record["settings"] == asdict(settings)]
+
+
 def summarised(records: Sequence[Mapping[str, Any]], settings: Settings) -> Summary:
     """Return everything that the tables show, as values that JSON can store."""
     found = summary.grid(records)
     blocks: list[Summary] = []
     shown: list[list[Any]] = []
-    for title, kinds in BLOCKS.items():
-        cells = summary.of_kinds(found, kinds)
+    tasks = {record["set"]: record["task"] for record in records}
+    titles = _learner_titles(records)
+    for title, (levels, of_tasks) in BLOCKS.items():
+        cells = {
+            key: cell
+            for key, cell in summary.of_levels(found, levels).items()
+            if tasks[key[0]] in of_tasks
+        }
         if cells and list(cells) not in shown:
             shown.append(list(cells))
-            blocks.append(_block(title, cells))
+            blocks.append(_block(title, cells, titles))
     ran = {name for cell in found.values() for name in cell}
     return {
         "settings": asdict(settings),
+        "learners": titles,
+        "limits": sorted({record["limit"] for record in records}),
         "sets": len({name for name, _ in found}),
         "blocks": blocks,
         "not_run": [_with_package(name) for name in CANDIDATES if name not in ran],
@@ -91,19 +108,29 @@ def summarised(records: Sequence[Mapping[str, Any]], settings: Settings) -> Summ
     }
 
 
-def _block(title: str, found: summary.Grid) -> Summary:
+def _learner_titles(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the titles of the learners, of which both tasks have one at the same position."""
+    names = next((record["errors"] for record in records if not record["failed"]), ())
+    return [LEARNER_TITLES[name] for name in names]
+
+
+def _block(title: str, found: summary.Grid, learners: Sequence[str]) -> Summary:
     rows = summary.block(found)
     return {
         "title": title,
         "sets": len({name for name, _ in found}),
         "cells": len(found),
-        "levels": [level for level in LEVELS if any(level == other for _, other in found)],
+        "levels": [level for level in NAMES if any(level == other for _, other in found)],
         "rows": [_without_nan(asdict(row)) for row in rows],
-        **({"default": _default(found, rows)} if any(row.method == "ours" for row in rows) else {}),
+        **(
+            {"default": _default(found, rows, learners)}
+            if any(row.method == "ours" for row in rows)
+            else {}
+        ),
     }
 
 
-def _default(found: summary.Grid, rows: Sequence[summary.Row]) -> Summary:
+def _default(found: summary.Grid, rows: Sequence[summary.Row], learners: Sequence[str]) -> Summary:
     """Compare the default with the best single method, and list where random columns are better."""
     best = summary.best_single(rows)
     compared: Summary = {"best": None}
@@ -115,8 +142,7 @@ def _default(found: summary.Grid, rows: Sequence[summary.Row]) -> Summary:
             "standard_error": standard_error(differences),
         }
     worse = [
-        f"{name} {level} {('k-NN', 'linear')[learner]} ({signed(test.difference)}, p = "
-        f"{test.p:.2g})"
+        f"{name} {level} {learners[learner]} ({signed(test.difference)}, p = {test.p:.2g})"
         for name, level, learner, test in summary.worse_cells(found, "ours")
     ]
     return _without_nan(compared) | {"worse_than_random": worse}
@@ -155,8 +181,9 @@ def text_of(run: Summary, *, markdown: bool, details: Sequence[str] = ()) -> lis
         f" × {settings['repeats']}" if settings["repeats"] > 1 else ""
     )
     parts = [
-        f"{_count(run['sets'], 'data set')} with at most {settings['rows']} rows, {times}.",
-        *(_block_text(block, markdown) for block in run["blocks"]),
+        f"{_count(run['sets'], 'data set')} with at most {settings['rows']} rows, {times}. "
+        f"{TRAINED_ON[settings['protocol']]}",
+        *(_block_text(block, run["learners"], markdown) for block in run["blocks"]),
         *details,
     ]
     if run["not_run"]:
@@ -171,13 +198,21 @@ def text_of(run: Summary, *, markdown: bool, details: Sequence[str] = ()) -> lis
     return parts
 
 
-def _block_text(block: Summary, markdown: bool) -> str:
+def _block_text(block: Summary, learners: Sequence[str], markdown: bool) -> str:
     title = (
         f"{block['title'].capitalize() if markdown else block['title']}: "
         f"{_count(block['sets'], 'data set')}, {_count(block['cells'], 'cell')} "
         f"({', '.join(block['levels'])})"
     )
-    rows = [HEADER, *(_shown(row, block["cells"]) for row in block["rows"])]
+    header = [
+        "method",
+        "rank (place)",
+        *learners,
+        "minus random",
+        "worse / better",
+        "seconds",
+    ]
+    rows = [header, *(_shown(row, block["cells"]) for row in block["rows"])]
     compared = default_text(block["default"]) if "default" in block else []
     return "\n".join([_heading(title, markdown), *lines_of(rows, markdown), *compared])
 
@@ -230,16 +265,21 @@ def default_text(compared: Summary) -> list[str]:
     ]
 
 
-def _cell(key: summary.Key, cell: dict[str, summary.Result], markdown: bool) -> str:
+def _cell(
+    key: summary.Key,
+    cell: dict[str, summary.Result],
+    learners: Sequence[str],
+    markdown: bool,
+) -> str:
     """Return the table of one cell: errors ± corrected standard errors, and p-values of the
     differences from random columns.
     """
     ranks = summary.ranks(cell)
-    rows = [["method", "rank", "k-NN", "linear", "p k-NN", "p linear"]]
+    rows = [["method", "rank", *learners, *(f"p {learner}" for learner in learners)]]
     for name in sorted(cell, key=lambda name: ranks.get(name, math.inf)):
         result = cell[name]
         if result.errors is None:
-            rows.append([name, number(ranks[name], 1), "failed", "", "", ""])
+            rows.append([name, number(ranks[name], 1), "failed", *[""] * (2 * len(learners) - 1)])
             continue
         tests = summary.verdicts({key: cell}, name)
         errors = [
@@ -249,7 +289,7 @@ def _cell(key: summary.Key, cell: dict[str, summary.Result], markdown: bool) -> 
         ]
         p = [
             "" if name == "random" or (key[0], i) not in tests else f"{tests[key[0], i].p:.2g}"
-            for i in (0, 1)
+            for i in range(len(learners))
         ]
         rows.append([name, number(ranks.get(name, math.nan), 1), *errors, *p])
     return "\n".join([_heading(f"{key[0]}, {key[1]}", markdown), *lines_of(rows, markdown)])
