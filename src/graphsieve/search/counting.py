@@ -4,9 +4,9 @@ Features are taken in selection order until they explain 95 % of the features th
 by relevance, and 95 % of these features and the predicted labels together. The prediction has the
 weight of its skill, because the noise in a poor prediction is not worth explaining. If features are
 very similar, as in spectra, a few explain nearly all variance, but the remaining variance may
-distinguish the samples. More features are therefore added while each explains far more of the
-remaining variance than expected by chance, up to twice the square root of the number of known labels
-(without labels, of the number of samples).
+distinguish the samples. If at most a tenth of the features is enough, more are therefore added
+while each explains far more of the remaining variance than expected by chance, up to twice the
+square root of the number of known labels (without labels, of the number of samples).
 
 There are two upper limits. The number never exceeds the number of known labels. It never exceeds
 the number of features that matter if these alone predict held-out labels clearly better than all
@@ -23,6 +23,7 @@ from math import isqrt
 
 import numpy as np
 
+from graphsieve._base.array_types import Floats
 from graphsieve.search.association import best_by_chance, outcome_of
 from graphsieve.search.default import Explanation
 from graphsieve.supervision.value import Supervision
@@ -36,6 +37,7 @@ UNRELATED_ALONE = 1000  # if no feature is associated with the supervision
 # standard deviation is at most √2 times this mean. Three standard deviations above the mean are
 # therefore 1 + 3√2 times the mean, or about 5.
 FAR_MORE = 5.0
+ALIKE = 0.1  # If at most this share of the features explains enough, they are very similar.
 # Upper limit of the number of features if similar features are added, as a multiple of the root
 # of the number of known labels or of samples.
 ALIKE_PER_ROOT = 2
@@ -106,35 +108,14 @@ def count_features(found: Explanation, known: Supervision) -> Count:
     '6 of 6 features are associated with the labels (false discovery rate 5 %). The first 2 explain
     100 % of these features and of the predicted labels.'
     """
-    matter, steps = found.matter, found.path.steps
-    outcome = outcome_of(known)
-    n_known = known.n_independent if outcome is None else outcome.units.n
-    number = UNRELATED if matter.mask.any() else UNRELATED_ALONE
-    predicts = found.skill is not None and found.skill > best_by_chance(1, n_known, number)
-    if not steps or not (matter.mask.any() or predicts):
-        return Count(0, ((0, 0.0, 0.0),), matter.reason, "nothing")
-    explained = np.array([step.explained for step in steps])
-    shares, what, sentences = explained, "these features", [matter.reason]
-    if predicts:
-        assert outcome is not None
-        assert found.skill is not None
-        predicted = np.array([step.predicted for step in steps])
-        if matter.mask.any():
-            together = (1 - found.skill) * explained + found.skill * predicted
-            shares = np.minimum(explained, together)
-            what += f" and of the predicted {outcome.kind}"
-        else:
-            shares, what = predicted, f"the predicted {outcome.kind}"
-            sentences.append(
-                f"Together, the features predict {outcome.name} better than by chance (skill "
-                f"{found.skill:.2f})."
-            )
+    evidence = _Evidence.of(found, known)
+    if not found.path.steps or not (evidence.n_relevant or evidence.predicts):
+        return Count(0, ((0, 0.0, 0.0),), found.matter.reason, "nothing")
+    shares = evidence.shares(found)
     enough = np.flatnonzero(shares >= ENOUGH - ROUNDING)
-    n, rule = int(enough[0]) + 1 if len(enough) else len(steps), "explained"
-    if matter.mask.sum() != 1 or predicts:
-        first = "The first one explains" if n == 1 else f"The first {n} explain"
-        sentences.append(f"{first} {100 * shares[n - 1]:.0f} % of {what}.")
-    further = _far_more(found, n, n_known, known.n_independent)
+    n, rule = int(enough[0]) + 1 if len(enough) else len(shares), "explained"
+    sentences = [found.matter.reason, *evidence.sentences(found, n, shares[n - 1])]
+    further = _far_more(found, n, evidence.n_known, known.n_independent)
     if further > n:
         some = "The next one" if further == n + 1 else f"Each of the next {further - n}"
         n, rule = further, "alike"
@@ -142,22 +123,81 @@ def count_features(found: Explanation, known: Supervision) -> Count:
             f"{some} explains more than {FAR_MORE:.0f} times as much of the remaining variance as "
             "expected by chance."
         )
-    if n > matter.mask.sum() and predicts and _relevant_suffice(found, n_known):
-        assert outcome is not None
-        n, rule = int(matter.mask.sum()), "relevant"
+    if n > evidence.n_relevant and evidence.predicts and _relevant_suffice(found, evidence.n_known):
+        n, rule = evidence.n_relevant, "relevant"
         sentences.append(
-            f"The {n} associated ones alone predict {outcome.name} better than all features, so no "
-            "others are selected."
+            f"The {n} associated ones alone predict {evidence.name} better than all features, so "
+            "no others are selected."
         )
-    if outcome is not None and n > n_known:
-        n, rule = n_known, "labels"
-        sentences.append(f"The number is limited to {n}, the number of known {outcome.kind}.")
+    if evidence.kind and n > evidence.n_known:
+        n, rule = evidence.n_known, "labels"
+        sentences.append(f"The number is limited to {n}, the number of known {evidence.kind}.")
     degrees = max(1, known.n_independent - 1)
     curve = tuple(
         (size, share, min(1.0, size / degrees))
-        for size, share in enumerate([0.0, *np.clip(shares, 0.0, 1.0).tolist()])
+        for size, share in enumerate([0.0, *shares.tolist()])
     )
     return Count(n, curve, " ".join(sentences), rule)
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    """What supports a number of features.
+
+    Attributes
+    ----------
+    n_relevant : int
+        The number of features that matter.
+    n_known : int
+        The number of known labels, or of samples if there are none.
+    kind, name : str
+        The kind of labels and what is predicted, for messages. Empty if there are none.
+    predicts : bool
+        Whether the prediction is better than by chance.
+    """
+
+    n_relevant: int
+    n_known: int
+    kind: str
+    name: str
+    predicts: bool
+
+    @classmethod
+    def of(cls, found: Explanation, known: Supervision) -> _Evidence:
+        n_relevant, outcome = int(found.matter.mask.sum()), outcome_of(known)
+        if outcome is None:
+            return cls(n_relevant, known.n_independent, "", "", predicts=False)
+        chance = best_by_chance(1, outcome.units.n, UNRELATED if n_relevant else UNRELATED_ALONE)
+        predicts = found.skill is not None and bool(found.skill > chance)
+        return cls(n_relevant, outcome.units.n, outcome.kind, outcome.name, predicts)
+
+    def shares(self, found: Explanation) -> Floats:
+        """Return the share of what is to be explained after each step."""
+        explained, predicted = np.array(
+            [(step.explained, step.predicted) for step in found.path.steps]
+        ).T
+        if not self.predicts:
+            shares = explained
+        elif not self.n_relevant:
+            shares = predicted
+        else:
+            skill = found.skill or 0.0
+            shares = np.minimum(explained, (1 - skill) * explained + skill * predicted)
+        return np.asarray(np.clip(shares, 0.0, 1.0))
+
+    def sentences(self, found: Explanation, n: int, share: float) -> list[str]:
+        """Return sentences on what the first n features explain."""
+        first = "The first one explains" if n == 1 else f"The first {n} explain"
+        first = f"{first} {100 * share:.0f} % of"
+        if not self.n_relevant:
+            return [
+                f"Together, the features predict {self.name} better than by chance (skill "
+                f"{found.skill:.2f}).",
+                f"{first} the predicted {self.kind}.",
+            ]
+        if self.predicts:
+            return [f"{first} these features and of the predicted {self.kind}."]
+        return [] if self.n_relevant == 1 else [f"{first} these features."]
 
 
 def _relevant_suffice(found: Explanation, n_known: int) -> bool:
@@ -174,8 +214,13 @@ def _relevant_suffice(found: Explanation, n_known: int) -> bool:
 
 
 def _far_more(found: Explanation, n: int, n_known: int, n_independent: int) -> int:
-    """Return the number after adding features that explain far more than expected by chance."""
+    """Return the number after adding features that explain far more than expected by chance.
+
+    They are added only to very few features, which shows that the features are very similar.
+    """
     steps = found.path.steps
+    if n > ALIKE * len(found.matter.mask):
+        return n
     most = min(len(steps), ALIKE_PER_ROOT * isqrt(n_known))
     while n < most:
         before = steps[n - 1].n_directions
