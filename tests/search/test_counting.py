@@ -18,7 +18,7 @@ from scipy.stats import beta, rankdata
 from sklearn.datasets import load_breast_cancer
 
 import lookalikes
-from graphsieve import Supervision, datasets
+from graphsieve import GraphSieve, Supervision, datasets
 from graphsieve.search.association import Form, permutation_moments
 from graphsieve.search.counting import ALIKE_PER_ROOT, FAR_MORE, count_features
 from graphsieve.search.default import select_by_explanation
@@ -466,15 +466,75 @@ def test_noise_that_helps_to_explain_a_poor_prediction_is_not_selected():
     count = count_features(found, known)
     relevant = np.flatnonzero(found.matter.mask)
     assert set(range(6)) <= set(relevant)
-    assert (count.n, count.rule) == (len(relevant), "relevant")
+    assert count.rule == "relevant"
+    assert set(found.path.order[: count.n]) == set(relevant)
     assert count.reason.endswith(
-        f"The {count.n} associated ones alone predict the labels better than all features, so no "
-        "others are selected."
+        "The features associated with the labels predict better than all features, so the others "
+        "are left out."
     )
     # Leave-one-out predictions by a ridge regression show the same.
     table = MemoryTable((X - X.mean(axis=0)) / X.std(axis=0))
     alone = predicted(table.take_features(relevant), known)
     assert found.skill_of_relevant() == alone.skill > found.skill + 0.2
+
+
+def shifted_first(seed=3, n=120, p=60):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, p)), np.arange(n) % 2
+    X[:, 0] += 2 * y
+    return X, y
+
+
+def test_the_limit_keeps_the_features_that_matter():
+    X, y = shifted_first()
+    kept = GraphSieve("diverse", n_features_to_select="auto", keep=[30]).fit(X, y)
+    assert {0, 30} <= set(kept.get_support(indices=True))
+    others = GraphSieve("diverse", n_features_to_select="auto", candidates=range(1, 60)).fit(X, y)
+    assert not others.get_support()[0]
+    assert others.count_.rule != "relevant"
+
+
+@pytest.mark.parametrize("method", ["auto", "fisher", "laplacian", "variance"])
+@pytest.mark.parametrize("redundancy", ["auto", "explain"])
+def test_only_candidates_are_counted(method, redundancy):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], 50)
+    X = rng.standard_normal((100, 10)) + y[:, None]
+    found = GraphSieve(
+        method, n_features_to_select="auto", candidates=[2, 5], redundancy=redundancy
+    ).fit(X, y if method in ("auto", "fisher") else None)
+    assert found.get_support(indices=True).tolist() in ([2], [5], [2, 5])
+
+
+def test_copies_in_the_order_of_a_score_are_counted_once():
+    X = np.array([[1.0, 2], [2, 4], [3, 6], [5, 10]])
+    found = GraphSieve("variance", n_features_to_select="auto").fit(X)
+    assert found.count_.n == 1
+    assert np.isfinite(found.count_.curve).all()
+
+
+def test_the_number_of_features_selected_one_by_one_is_limited():
+    rng = np.random.default_rng(0)
+    y = np.arange(1500) % 2
+    X = rng.standard_normal((1500, 300)) + 0.4 * y[:, None]
+    found = counted(X, Supervision.from_labels(y))
+    assert found.n == 256
+    assert found.reason.endswith("At most 256 features are selected one by one.")
+
+
+def test_features_that_predict_only_together_are_counted_by_the_prediction():
+    """The nuisance in the first feature hides the target, and the second one removes it."""
+    rng = np.random.default_rng(0)
+    target, nuisance = rng.standard_normal(60), 4 * rng.standard_normal(60)
+    X = np.column_stack([target + nuisance, nuisance, rng.standard_normal((60, 2))])
+    known = Supervision.from_targets(target)
+    found = selected(X, known)
+    count = count_features(found, known)
+    assert not found.matter.mask.any()
+    assert found.skill > 0.9
+    assert (count.n, count.rule) == (2, "explained")
+    assert "Together, the features predict the target better than by chance" in count.reason
+    assert set(found.path.order[:2]) == {0, 1}
 
 
 def test_copies_of_a_sample_count_once_in_the_limit():
@@ -554,7 +614,7 @@ def test_too_few_samples_are_not_tested():
     assert found.rule == "untested"
     assert found.reason == (
         "No supervision was used. 6 samples are too few to test associations between features, so "
-        "all 3 features that vary were considered."
+        "all features that vary were considered (3)."
     )
     assert found.mask.tolist() == [True, True, False, True]
     assert np.isnan(found.p_values[2])
@@ -587,7 +647,7 @@ def test_any_table_is_counted(problem, kind):
     table, known = MemoryTable(problem.X), problem.known(kind)
     explanation = select_by_explanation(table, table, known, progress=False)
     found, count = explanation.matter, count_features(explanation, known)
-    assert (count.n > 0) == bool(found.mask.any())
+    assert count.n > 0 or not found.mask.any()
     assert count.n <= problem.X.shape[1]
     varies = problem.X.max(axis=0) > problem.X.min(axis=0)
     assert not (found.mask & ~varies).any()

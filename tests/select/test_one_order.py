@@ -10,7 +10,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
@@ -50,6 +50,19 @@ def assert_one_order(one: GraphSieve, other: GraphSieve) -> None:
 @given(problem=problems(ties=True, min_samples=4), numbers=st.tuples(NUMBERS, NUMBERS))
 def test_the_default_has_one_order(kind, problem, numbers):
     assert_one_order(*(fitted(problem, kind, number) for number in numbers))
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**20), numbers=st.tuples(NUMBERS, NUMBERS), product=st.booleans())
+def test_the_order_of_another_search_does_not_depend_on_the_number(seed, numbers, product):
+    """With 100 labels, the searches are compared. The product of two columns needs another one."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(100, 8))
+    y = ((X[:, 0] * X[:, 1] if product else X[:, 0]) > 0).astype(int)
+    found = [GraphSieve(n_features_to_select=number).fit(X, y) for number in numbers]
+    assert found[0].candidate_ == found[1].candidate_
+    assert found[0].candidates_ == found[1].candidates_
+    assert_one_order(*found)
 
 
 @pytest.mark.parametrize("redundancy", [None, "explain", "correlation"])

@@ -189,6 +189,16 @@ def test_relevance_and_skill_are_means_over_the_targets():
         assert abs(np.corrcoef(column, one.values[:, 0])[0, 1]) == pytest.approx(1.0, abs=1e-12)
 
 
+def test_pairs_beside_several_targets_determine_the_relevance():
+    random = np.random.default_rng(0)
+    X, targets = random.normal(size=(30, 5)), random.normal(size=(30, 2))
+    pairs = Supervision.from_pairs(30, must_link=[(0, 1), (2, 3)], cannot_link=[(0, 2), (1, 4)])
+    both = Supervision.from_targets(targets) | pairs
+    np.testing.assert_allclose(
+        relevance(MemoryTable(X), both), relevance(MemoryTable(X), pairs), atol=1e-12
+    )
+
+
 def test_the_default_selects_a_feature_for_each_target():
     X, Y = problem()
     for y in (Y, with_holes(Y), pd.DataFrame(Y)):

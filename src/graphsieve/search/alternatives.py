@@ -8,8 +8,9 @@ best in some tables of text.
 Each candidate selects features from four fifths of the labels. Nearest neighbours and a ridge
 regression on its first features then predict the others. Candidates that are not better than the
 default in two folds are dropped. The default is kept unless another candidate is better by 0.01 on
-average, and by more than one standard error. The errors are averaged over several numbers of
-features, so the choice does not depend on the number requested.
+average, and by more than one standard error. The candidate must also be clearly better than the
+most frequent class or the mean. The errors are averaged over several numbers of features, so the
+choice does not depend on the number requested.
 
 Nothing here is random. The folds follow from the labels and the values, so the order of the samples
 has no effect.
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 import numpy as np
@@ -32,6 +33,7 @@ from graphsieve.scores.score_registry import METHODS
 from graphsieve.search.default import select_by_explanation
 from graphsieve.search.diverse import MOST_SELECTED, Choice, DiversePath, select_diverse
 from graphsieve.search.prediction import predicted
+from graphsieve.search.relevant import neighbor_weights
 from graphsieve.search.structure import structure_p_values
 from graphsieve.supervision.value import Supervision
 from graphsieve.table.blocks import Block
@@ -45,10 +47,13 @@ N_FOLDS = 5
 SIZES = (2, 5, 10, 20, 40)  # Candidates are compared by their mean error with these numbers.
 FINER_SIZES = (1, 2, 3, 5, 7, 10, 14, 20, 28, 40)  # for the number of features
 LEAST_IMPROVEMENT = 0.01  # of the mean error
+CLEARLY = 2.0  # standard errors between a candidate and the most frequent class or the mean
 MOST_ROWS = 800  # labelled samples on which the candidates are compared
 FIRST_FOLDS = 2  # A candidate that is not better than the default in these folds is dropped.
 NEIGHBORS_OF_CLASSES, NEIGHBORS_OF_TARGETS = 3, 5
 PENALTY = 1.0  # of the ridge regression on standardised columns
+NO_DEVIATION = 1e-12  # A smaller standard deviation, relative to the values, is rounding error.
+SAME_DISTANCE = 1e-9  # squared distances of standardised columns that are equal, per column
 TARGET_BINS = 5  # ReliefF needs classes
 OUTLYING = 3.0  # interquartile ranges beyond the quartiles
 LARGEST_SCORE = 1e300  # in place of an infinite one
@@ -249,12 +254,13 @@ def choose(
                 compared = _still_compared(errors)
     gains = {name: _gains(errors, name) for name in CANDIDATES}
     level = float(np.mean(errors[DEFAULT]))
+    useful = np.array([_error_without_features(case, *fold) for fold in folds])
     better = [
         name
         for name in compared
         if name != DEFAULT
-        and gains[name].mean()
-        >= max(LEAST_IMPROVEMENT, gains[name].std(ddof=1) / np.sqrt(len(gains[name])))
+        and gains[name].mean() >= max(LEAST_IMPROVEMENT, _standard_error(gains[name]))
+        and _exceeds(useful - np.mean(errors[name], axis=1), CLEARLY)
     ]
     chosen = max(better, key=lambda name: float(gains[name].mean()), default=DEFAULT)
     curve = np.mean(curves[chosen], axis=0)
@@ -264,6 +270,23 @@ def choose(
         tuple(zip(sizes, curve.tolist(), strict=True)),
         case,
     )
+
+
+def _standard_error(values: Floats) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def _exceeds(gains: Floats, n_errors: float) -> bool:
+    """Whether the mean of the gains exceeds a number of its standard errors."""
+    return bool(gains.mean() > n_errors * _standard_error(gains))
+
+
+def _error_without_features(case: Case, train: Integers, test: Integers) -> float:
+    """Return the error of predicting the most frequent class or the mean."""
+    if case.known.targets is not None:
+        return 1.0
+    codes = case.known.codes
+    return float(np.mean(codes[test] != np.bincount(codes[train]).argmax()))
 
 
 def _gains(errors: Mapping[str, list[Floats]], name: str) -> Floats:
@@ -350,12 +373,20 @@ def _rows_to_compare(table: Table, known: Supervision) -> Integers | None:
 
 
 def _ordered_by_content(table: Table) -> Integers:
-    """Return the samples in an order that depends neither on that of samples nor of columns."""
+    """Return the samples in an order that depends neither on that of samples nor of columns.
+
+    They are sorted by sums over their values. Samples that contain the same values in different
+    columns are distinguished by a sum in which each column has a weight of its own.
+    """
     sums = np.zeros((2, table.n_samples))
     for _, part in table.evaluations(_sums_of_rows):
         sums += part
-    keys = [np.round(one / max(float(np.abs(one).max()), 1e-300), 9) for one in sums]
-    return np.lexsort(keys)
+    rounded = [np.round(one / max(float(np.abs(one).max()), 1e-300), 9) for one in sums]
+    weighted = np.zeros(table.n_samples)
+    for _, part in table.evaluations(partial(_weighted_sums, of_rows=rounded[0])):
+        weighted += part
+    largest = max(float(np.abs(weighted).max()), 1e-300)
+    return np.lexsort([np.round(weighted / largest, 9), *rounded])
 
 
 def _sums_of_rows(block: Block) -> Floats:
@@ -363,6 +394,14 @@ def _sums_of_rows(block: Block) -> Floats:
     sums = np.zeros((2, block.n_samples))
     for _, values in block.dense_parts():
         sums += np.stack([values.sum(axis=1), np.einsum("ij,ij->i", values, values)])
+    return sums
+
+
+def _weighted_sums(block: Block, *, of_rows: Floats) -> Floats:
+    """Return sums of the rows of a block. The weights follow from the columns and the row sums."""
+    sums = np.zeros(block.n_samples)
+    for _, values in block.dense_parts():
+        sums += values @ np.sqrt(np.abs(values.T @ of_rows))
     return sums
 
 
@@ -443,17 +482,21 @@ def _columns_of(table: Table, features: Integers) -> tuple[Floats, Integers]:
 def _predictions(
     train: Floats, outputs: Floats, test: Floats, n_neighbors: int
 ) -> tuple[Floats, Floats]:
-    """Return the predictions of nearest neighbours and of a ridge regression."""
+    """Return the predictions of nearest neighbours and of a ridge regression.
+
+    Samples at the same distance as the last of the nearest neighbours share its weight.
+    """
     mean, deviation = train.mean(axis=0), train.std(axis=0)
-    scale = np.where(deviation > 0, deviation, 1.0)
+    constant = deviation <= NO_DEVIATION * np.abs(train).max(axis=0)
+    scale = np.where(constant, np.inf, deviation)
     one, other = (train - mean) / scale, (test - mean) / scale
     distances = (other**2).sum(axis=1)[:, None] + (one**2).sum(axis=1) - 2 * other @ one.T
-    nearest = np.argsort(np.round(distances, 9), axis=1, kind="stable")[:, :n_neighbors]
     level = outputs.mean(axis=0)
     slopes = np.linalg.solve(
         one.T @ one + PENALTY * np.eye(one.shape[1]), one.T @ (outputs - level)
     )
-    return outputs[nearest].mean(axis=1), other @ slopes + level
+    weights = neighbor_weights(distances, n_neighbors, SAME_DISTANCE * max(1, one.shape[1]))
+    return weights @ outputs, other @ slopes + level
 
 
 def can_compare(table: Table, choice: Choice) -> bool:

@@ -8,8 +8,8 @@ distinguish the samples. If at most a tenth of the features is enough, more are 
 while each explains far more of the remaining variance than expected by chance, up to twice the
 square root of the number of known labels (without labels, of the number of samples).
 
-There are two upper limits. The number never exceeds the number of known labels. It never exceeds
-the number of features that matter if these alone predict held-out labels clearly better than all
+There are two upper limits. The number never exceeds the number of known labels. No feature follows
+the last one that matters if these features alone predict held-out labels clearly better than all
 features. If no feature matters, the number can be defended only if all features together predict
 held-out labels far better than by chance.
 
@@ -26,6 +26,7 @@ import numpy as np
 from graphsieve._base.array_types import Floats
 from graphsieve.search.association import best_by_chance, outcome_of
 from graphsieve.search.default import Explanation
+from graphsieve.search.diverse import MOST_SELECTED
 from graphsieve.supervision.value import Supervision
 
 ENOUGH = 0.95  # share to explain
@@ -58,11 +59,11 @@ class Count:
     reason : str
         The reason for this number, in sentences.
     rule : {"explained", "alike", "relevant", "labels", "predicted", "cap", "nothing"}
-        The rule that decided. "explained": 95 % is explained, or there are no more features.
-        "alike": features are very similar, so more were added. "relevant": the limit by the number
-        of features that matter. "labels": the limit by the number of known labels. "predicted": the
-        errors of another search on held-out labels. "cap": the limit `max_features`. "nothing": no
-        feature matters.
+        The rule that decided. "explained": 95 % is explained, or no more features are selected one
+        by one. "alike": features are very similar, so more were added. "relevant": the others do
+        not matter. "labels": the limit by the number of known labels. "predicted": the errors of
+        another search on held-out labels. "cap": the limit `max_features`. "nothing": no feature
+        matters.
     errors : tuple of (size, error)
         The cross-validated error of another search with the first `size` features. Empty for other
         rules.
@@ -123,11 +124,14 @@ def count_features(found: Explanation, known: Supervision) -> Count:
             f"{some} explains more than {FAR_MORE:.0f} times as much of the remaining variance as "
             "expected by chance."
         )
-    if n > evidence.n_relevant and evidence.predicts and _relevant_suffice(found, evidence.n_known):
-        n, rule = evidence.n_relevant, "relevant"
+    if rule == "explained" and shares[n - 1] < ENOUGH and n == MOST_SELECTED:
+        sentences.append(f"At most {n} features are selected one by one.")
+    relevant = _last_relevant(found, n)
+    if 0 < relevant < n and evidence.predicts and _relevant_suffice(found, evidence.n_known):
+        n, rule = relevant, "relevant"
         sentences.append(
-            f"The {n} associated ones alone predict {evidence.name} better than all features, so "
-            "no others are selected."
+            f"The features associated with {evidence.name} predict better than all features, so the "
+            "others are left out."
         )
     if evidence.kind and n > evidence.n_known:
         n, rule = evidence.n_known, "labels"
@@ -198,6 +202,12 @@ class _Evidence:
         if self.predicts:
             return [f"{first} these features and of the predicted {self.kind}."]
         return [] if self.n_relevant == 1 else [f"{first} these features."]
+
+
+def _last_relevant(found: Explanation, n: int) -> int:
+    """Return the position of the last feature that matters among the first n, from 1, or 0."""
+    first = [step.position for step in found.path.steps[:n]]
+    return int(np.flatnonzero(found.matter.mask[first]).max(initial=-1)) + 1
 
 
 def _relevant_suffice(found: Explanation, n_known: int) -> bool:

@@ -815,7 +815,10 @@ class Explaining:
             # The rounding error is relative to the full columns, so it is removed as well.
             residual -= self.directions.T @ (self.directions @ residual)
         if len(columns) == 1:
-            return np.asarray(residual.T / np.sqrt(np.einsum("ij,ij->", residual, residual)))
+            size = float(np.einsum("ij,ij->", residual, residual))
+            if size <= least:  # A feature to keep may be a copy of another one.
+                return np.empty((0, len(residual)))
+            return np.asarray(residual.T / np.sqrt(size))
         return spanning(residual, least=np.sqrt(least)).T
 
     def _project_out(self, directions: Floats) -> None:

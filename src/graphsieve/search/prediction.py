@@ -334,4 +334,6 @@ def _skill(
     n_classes = centered.shape[1]
     by_chance = float(np.bincount(true, shares, n_classes) @ np.bincount(guess, shares, n_classes))
     right = float(shares[true == guess].sum())
-    return max(0.0, (right - by_chance) / (1 - by_chance)) if by_chance < 1 else 0.0
+    if by_chance >= 1:
+        return 0.0
+    return float(np.clip((right - by_chance) / (1 - by_chance), 0.0, 1.0))

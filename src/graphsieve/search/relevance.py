@@ -159,7 +159,7 @@ def _shares(table: Table, known: Supervision) -> _Shares:
     kinds = known.kinds
     if not kinds:
         return _Shares(np.ones(table.n_features), np.zeros(table.n_features))
-    if "probabilities" not in kinds and known.n_targets > 1:
+    if "probabilities" not in kinds and "pairs" not in kinds and known.n_targets > 1:
         return _of_several_targets(table, known)
     if table.gaps is not None and kinds in (("labels",), ("targets",)):
         # Unlabelled samples are not used. Without them, more features have the same gaps.

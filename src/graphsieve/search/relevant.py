@@ -161,6 +161,8 @@ def _associated(number: int, tested: int, what: str) -> str:
     >>> _associated(1, 20, "the labels")
     '1 of 20 features is associated with the labels (false discovery rate 5 %).'
     """
+    if not tested:
+        return "No feature varies."
     if tested == 1:
         subject = "The only varying feature is" if number else "The only varying feature is not"
     else:
@@ -179,8 +181,8 @@ def _structured(p_values: Floats, known: Supervision, why: str) -> RelevantColum
     n = len(known.groups_only().units().representatives)
     if n < FEWEST_ROWS:
         reason = (
-            f"{why} {n} samples are too few to test associations between features, so all "
-            f"{varies.sum()} features that vary were considered."
+            f"{why} {n} samples are too few to test associations between features, so all features "
+            f"that vary were considered ({varies.sum()})."
         )
         return RelevantColumns(varies, p_values, "untested", reason)
     mask = discoveries(p_values)
@@ -236,14 +238,23 @@ def _neighbor_errors(table: Table, mask: Booleans, values: Floats) -> Floats:
     squares = np.diag(gram)
     distances = squares[:, None] + squares - 2 * gram
     np.fill_diagonal(distances, np.inf)
-    last = np.partition(distances, N_NEIGHBORS - 1, axis=1)[:, N_NEIGHBORS - 1, None]
-    # Sums of products round distances that are equal on paper.
-    rounding = NOTHING_LEFT * squares.max()
+    weights = neighbor_weights(distances, N_NEIGHBORS, NOTHING_LEFT * squares.max())
+    return np.asarray(((values - weights @ values) ** 2).sum(axis=1))
+
+
+def neighbor_weights(distances: Floats, n_neighbors: int, rounding: float) -> Floats:
+    """Return the weight of each neighbour, given by a column, in the mean of the nearest ones.
+
+    Neighbours at the same distance as the last of the nearest ones share its weight. Distances that
+    differ by at most `rounding` are equal.
+    """
+    last = np.partition(distances, n_neighbors - 1, axis=1)[:, n_neighbors - 1, None]
     closer = distances < last - rounding
     equal = ~closer & (distances <= last + rounding)
-    left = N_NEIGHBORS - closer.sum(axis=1, keepdims=True)
-    weights = np.where(equal, left / equal.sum(axis=1, keepdims=True), closer) / N_NEIGHBORS
-    return np.asarray(((values - weights @ values) ** 2).sum(axis=1))
+    left = n_neighbors - closer.sum(axis=1, keepdims=True)
+    return np.asarray(
+        np.where(equal, left / equal.sum(axis=1, keepdims=True), closer) / n_neighbors
+    )
 
 
 def predicted_values(known: Supervision) -> tuple[Units, Floats] | None:

@@ -68,8 +68,9 @@ class GraphSieve(FittingSieve):
         How to avoid redundant features (see `search.diverse_selection`). ``"explain"`` selects each
         feature by the variance that the selected ones leave unexplained. ``"correlation"`` selects
         by score × (1 − largest correlation with a selected feature). None ranks features one by
-        one. ``"auto"`` is ``"explain"`` if the method is ``"auto"`` as well, and None if a method
-        is named. With ``method="auto"``, None uses the published score for the given supervision.
+        one. ``"auto"`` is None if a method is named. With ``method="auto"``, ``"explain"`` skips
+        the comparison with other searches, and None uses the published score for the given
+        supervision.
     max_features : int or None
         Upper limit if `n_features_to_select` is a fraction, None or ``"auto"``. A larger integer in
         `n_features_to_select` is refused.
@@ -145,7 +146,8 @@ class GraphSieve(FittingSieve):
     ----------
     scores_ : array of shape (n_features,)
         Score of each feature by the method; NaN if it cannot be scored. For ``"diverse"``, the
-        share of the total that the feature explains alone.
+        share of the total that the feature explains alone. For another `candidate_`, the weight of
+        the feature in that search.
     ranking_ : array of int of shape (n_features,)
         1 is the best feature, or the first one selected. It does not depend on
         `n_features_to_select`. Equal scores are ranked by position; features without a score come
@@ -158,10 +160,12 @@ class GraphSieve(FittingSieve):
         supervision, corrected for chance. Without supervision, its largest absolute correlation
         with another feature.
     relevant_ : array of bool of shape (n_features,) or None
-        For ``"diverse"``, the features that matter according to tests. They are selected first.
+        For ``"diverse"``, the features that matter according to tests. They are selected first,
+        unless another search was chosen (`candidate_`).
     candidate_ : str or None
         With ``method="auto"``, the search that was chosen: ``"diverse"`` or another name in
-        `graphsieve.search.alternatives.CANDIDATES`. None for other methods.
+        `graphsieve.search.alternatives.CANDIDATES`. ``"diverse"`` if nothing was compared, and
+        None if a score is named.
     candidates_ : dict or None
         The cross-validated error of each of these searches. None if they were not compared: with
         fewer than 40 labels, or with sample weights, `keep`, `candidates` or `cost`.
@@ -169,8 +173,9 @@ class GraphSieve(FittingSieve):
         For ``"diverse"``, how well held-out labels are predicted from all features, from 0 to 1.
         It determines the weight of the labels.
     gain_ : array of shape (n_features,) or None
-        What each feature adds to those ranked before it. For ``"diverse"`` it has the unit of
-        `scores_`. NaN for features that cannot be selected.
+        What each feature adds to those ranked before it, or 0 beyond the 256 features that are
+        selected one by one. For ``"diverse"`` it has the unit of `scores_`. NaN for features that
+        cannot be selected.
     redundancy_ : array of shape (n_features,) or None
         Share of each feature's variance explained by the selected features, or, for a selected
         feature, by those selected before it.
@@ -511,8 +516,9 @@ def _by_score(
     if counts:
         candidates = order[~np.isnan(scored.values[order]) & choice.selectable(len(order))[order]]
         # What the first features explain does not depend on the score that ranks them.
+        in_this_order = Choice(tuple(candidates.tolist()), np.zeros(table.n_features, dtype=bool))
         explained = select_by_explanation(
-            table, scaled, known, choice=Choice(keep=tuple(candidates.tolist())), progress=False
+            table, scaled, known, choice=in_this_order, progress=False
         )
         matter = explained.matter
         count = count_features(explained, known).at_most(given["max_features"])
@@ -566,7 +572,12 @@ def _n_selected(found: _Found, wanted: int, given: dict[str, Any], choice: Choic
                 f" were requested, but only {allowed} may be selected.",
             )
         return min(allowed, selected_count(wanted, found.scores, exactly=exactly))
-    if found.count.n == 0 and not np.isnan(found.scores).all():
+    if np.isnan(found.scores[choice.selectable(len(found.scores))]).all():
+        raise InputError(
+            "nothing to select: none of the features that may be selected can be scored, because "
+            "they do not vary between the samples that the score compares."
+        )
+    if found.count.n == 0:
         warn(
             "the number of features could not be determined, so one feature is selected: "
             f"{found.count.reason}"
