@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import itertools
 import json
@@ -41,11 +42,13 @@ from quality import (  # noqa: E402
     missing,
     page,
     references,
+    results,
     rivals,
     running,
     sets,
     summary,
     tables,
+    verdicts,
 )
 from quality.knowledge import ALL, level_for  # noqa: E402
 
@@ -800,7 +803,7 @@ def test_a_run_can_be_continued_and_printed(tmp_path, capsys):
 
 def test_the_pages_are_those_of_the_stored_results():
     """The pages are made by `python benchmarks/quality page`, not edited by hand."""
-    for path, text in page.pages(page.stored()).items():
+    for path, text in page.pages(results.read()).items():
         assert path.read_text(encoding="utf-8") == text, path.name
 
 
@@ -808,46 +811,261 @@ def test_stored_values_make_the_same_tables(tmp_path, monkeypatch):
     cells = [running.Cell("wine", "4", name) for name in ("ours", "fisher", "random", "all")]
     records = [running.run_cell(cell, SETTINGS, 10.0) for cell in cells]
     run = tables.summarised(records, SETTINGS)
-    monkeypatch.setattr(page, "RESULTS", tmp_path / "results.json")
-    page.store({"development": run})
-    text = tables.text_of(page.stored()["development"], markdown=True)
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results.json")
+    results.write({"development": run})
+    text = tables.text_of(results.read()["development"], markdown=True)
     assert text == tables.text_of(run, markdown=True)
     assert any("| random |" in part for part in text)
+    results.add("synthetic", results.section("Text.", [["a"], ["b"]]))
+    assert list(results.read()) == ["development", "synthetic"]
 
 
-def with_trees(run, protocol):
-    """Return a copy of a run with a third learner and this protocol."""
-    changed = json.loads(json.dumps(run))
-    changed["settings"] |= {"protocol": protocol, "folds": 3}
-    changed["learners"] = ["k-NN", "linear", "trees"]
-    for block in changed["blocks"]:
-        for row in block["rows"]:
-            row["errors"].append(0.123)
-    return changed
+METHODS = ("ours", "fastcan", "score_unlike", "jmi", "select_f", "random", "all")
+
+
+def artificial_records(levels, protocol="all", *, n_sets=6, lead=0.0, seed=0):
+    """Return records with random errors. The first two thirds of the data sets have classes.
+
+    The errors of the default are smaller by `lead`. JMI fails on the first data set. FastCan does
+    not run on the last.
+    """
+    random = np.random.default_rng(seed)
+    settings = dataclasses.asdict(running.Settings(900, 3, 1, 0, protocol))
+    records = []
+    for number in range(n_sets):
+        task = "classification" if number < 2 * n_sets / 3 else "regression"
+        for level, method in itertools.product(levels, METHODS):
+            if level_for(level, task) is None or (method == "fastcan" and number == n_sets - 1):
+                continue
+            errors = random.uniform(0.3, 0.5, size=(3, 3, 4)) - lead * (method == "ours")
+            records.append(
+                {
+                    "set": f"set{number}",
+                    "knowledge": level,
+                    "method": method,
+                    "blind": False,
+                    "task": task,
+                    "settings": settings,
+                    "test_ratio": 0.5,
+                    "limit": 12.0,
+                    "failed": "over 12 s" if method == "jmi" and number == 0 else None,
+                    "errors": dict(zip(sets.LEARNERS[task], errors.tolist(), strict=True)),
+                    "seconds": [0.1, 0.2, 0.3],
+                }
+            )
+    return records
+
+
+def artificial_run(levels, protocol="all", **options):
+    records = artificial_records(levels, protocol, **options)
+    return tables.summarised(records, running.Settings(**records[0]["settings"]))
+
+
+def artificial_runs(lead=0.0):
+    return {
+        "development": artificial_run(["none", "4", "5%", "pairs", ALL], lead=lead),
+        "unseen": artificial_run(["none", "4", "5%", ALL], seed=1, lead=lead),
+        "development_known": artificial_run(["4", "10", "5%", "10%"], "known", lead=lead),
+        "unseen_known": artificial_run(["4", "5%"], "known", seed=1, lead=lead),
+    }
+
+
+def mean_errors(records, method):
+    """Return the mean error of a method for each data set, where failures are random columns."""
+    found = {}
+    for one in records:
+        if one["method"] == method:
+            source = next(
+                other
+                for other in records
+                if (other["set"], other["knowledge"]) == (one["set"], one["knowledge"])
+                and other["method"] == ("random" if one["failed"] else method)
+            )
+            found.setdefault(one["set"], []).append(np.mean(list(source["errors"].values())))
+    return {name: np.mean(values) for name, values in found.items()}
+
+
+@pytest.mark.parametrize(("levels", "protocol"), [(["4", "10", "5%"], "known"), ([ALL], "all")])
+def test_differences_from_rivals_are_means_over_data_sets(levels, protocol):
+    records = artificial_records(levels, protocol)
+    run = tables.summarised(records, running.Settings(**records[0]["settings"]))
+    regime = verdicts.KNOWN if protocol == "known" else verdicts.EVERY
+    block = verdicts.block_of(run, regime.titles)
+    assert list(block["rivals"]) == ["fastcan", "score_unlike", "jmi"]
+    ours = mean_errors(records, "ours")
+    for rival, found in block["rivals"].items():
+        theirs = mean_errors(records, rival)
+        differences = np.array([ours[name] - error for name, error in theirs.items()])
+        assert found["sets"] == len(differences) == (5 if rival == "fastcan" else 6)
+        assert found["difference"] == pytest.approx(differences.mean())
+        error = differences.std(ddof=1) / math.sqrt(len(differences))
+        assert found["standard_error"] == pytest.approx(error)
+        assert found["better"] == (differences < 0).sum()
+        shown = f"{differences.mean():+.3f} ± {error:.3f}, {found['better']}/{found['sets']}"
+        suffix = "_known" if protocol == "known" else ""
+        text = page._against_rivals(verdicts.cases({f"development{suffix}": run}))
+        assert shown.replace("-", "−") in text
+
+
+def test_equal_errors_are_not_better():
+    found = summary.paired(block_of_two(), "ours", "random")
+    assert found is not None
+    assert (found.sets, found.better) == (2, 1)  # better on s, equal on t
+    assert found.difference == pytest.approx(-0.15)
+    assert summary.paired(block_of_two(), "ours", "elsewhere") is None
+
+
+@pytest.mark.parametrize(
+    ("difference", "error", "expected"),
+    [
+        (-0.02, 0.01, "first"),
+        (-0.01, 0.01, "level"),
+        (0.01, 0.01, "level"),
+        (0.02, 0.01, "behind"),
+        (-0.02, None, "level"),  # a single data set
+    ],
+)
+def test_level_is_within_one_standard_error(difference, error, expected):
+    compared = {"best": "fastcan", "difference": difference, "standard_error": error}
+    assert verdicts.verdict(compared) == expected
+    assert verdicts.verdict({"best": None}) is None
+
+
+def with_differences(runs, differences):
+    """Replace the differences from the best method in the blocks with these titles."""
+    for group, title, difference in differences:
+        block = verdicts.block_of(runs[group], [title])
+        block["default"] |= {"difference": difference, "standard_error": 0.01}
+    return runs
+
+
+def test_verdicts_are_in_words():
+    runs = with_differences(
+        artificial_runs(),
+        [
+            ("development", "no supervision", -0.05),
+            ("unseen", "no supervision", -0.05),
+            ("development", "labels or targets", -0.05),
+            ("unseen", "labels or targets", 0.005),
+            ("development", "all labels or targets", -0.005),
+            ("unseen", "all labels or targets", 0.05),
+            ("development_known", "labels or targets", 0.05),
+            ("unseen_known", "labels or targets", 0.05),
+        ],
+    )
+    assert verdicts.in_words(verdicts.cases(runs)) == {
+        "first": "without labels and with few labels (development)",
+        "level": "with few labels (other) and with all labels (development)",
+        "behind": "with all labels (other) and if the learners also see only few labels",
+    }
+    block = " ".join(page.readme_block(runs).split())
+    assert "the default is first without labels and with few labels (development); level" in block
+    text = " ".join(page.quality(runs).split())
+    assert "**Level**: with few labels, other +0.005 ± 0.010" in text
+    assert text.index("**First**") < text.index("**Level**") < text.index("**Behind**")
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        (["4"], "4 per class"),
+        (["4", "5%"], "4 per class or 5 % of the targets"),
+        (["4", "10", "5%", "10%"], "4 or 10 per class, or 5 or 10 % of the targets"),
+        (["2", "4", "10", "3%"], "2, 4 or 10 per class, or 3 % of the targets"),
+        (["3%", "5%", "10%"], "3, 5 or 10 % of the targets"),
+    ],
+)
+def test_levels_in_words(levels, expected):
+    assert verdicts.amounts(levels) == expected
+
+
+def test_the_pages_name_the_levels_of_the_results():
+    runs = artificial_runs()
+    text = " ".join(page.quality(runs).split())
+    assert "few labels (4 per class or 5 % of the targets), all labels or targets or pairs." in text
+    assert (
+        "that the methods saw: 4 or 10 per class, or 5 or 10 % of the targets (development) and 4 "
+        "per class or 5 % of the targets (other)." in text
+    )
+    few = {"development": artificial_run(["none", "2", "10"], n_sets=3)}
+    few["development"]["settings"] |= {"folds": 5}
+    text = " ".join(page.quality(few).split())
+    assert "**Supervision.** No labels or few labels (2 or 10 per class)." in text
+    assert "Five-fold cross-validation" in text
+    assert "In a second comparison" not in text
+    assert "Few labels are 2 or 10 per class:" in " ".join(page.readme_block(few).split())
+
+
+def test_longer_time_limits_are_named():
+    records = artificial_records(["none", "4", "5%"])
+    again = [one | {"limit": 60.0} for one in records if one["method"] == "ours"]
+    again[0] |= {"seconds": [1.0, 20.0, 2.0]}
+    others = [one for one in records if one["method"] != "ours"]
+    run = tables.summarised([*others, *again], running.Settings(**records[0]["settings"]))
+    assert run["longer"] == {"ours": {"limit": 60.0, "cells": 1}}
+    text = " ".join(page.quality({"development": run}).split())
+    assert (
+        "was 12 seconds. The default had up to 60 seconds, and needed more than 12 in 1 cell."
+        in text
+    )
+    assert "The default had up to" not in page.quality(artificial_runs())
+
+
+def test_the_overview_shows_all_regimes():
+    runs = artificial_runs(lead=0.1)
+    header, _, *rows = page._overview(runs, page.IN_README).splitlines()
+    assert header == (
+        "|  | no labels | few labels | all labels | other: no labels | other: few labels | "
+        "other: all labels |"
+    )
+    assert len(rows) <= 7
+    assert rows[0].startswith("| **the default** | −0.")
+    assert rows[-1].startswith("| all columns |")
+    # FastCan did not run on the last data set.
+    fastcan = next(row for row in rows if "FastCan" in row)
+    assert fastcan == f"| FastCan |{' – |' * 6}"
+    development = verdicts.block_of(runs["development"], ["labels or targets"])
+    expected = next(row for row in development["rows"] if row["method"] == "ours")["difference"]
+    assert rows[0].split(" | ")[2] == f"{expected:+.3f}".replace("-", "−")
 
 
 def test_pages_show_both_protocols_and_the_complete_level():
-    runs = {name: with_trees(run, "all") for name, run in page.stored().items()}
-    few = next(
-        block for block in runs["development"]["blocks"] if block["title"] == page.SUPERVISED
-    )
-    runs["development"]["blocks"].append(few | {"title": page.COMPLETE, "levels": [ALL]})
-    for name in page.FILES:
-        runs[page.name_of(name, "known")] = with_trees(page.stored()[name], "known")
+    runs = artificial_runs()
     text = page.quality(runs)
     for expected in (
-        "|  | rank | error, k-NN | error, linear | error, trees | minus random |",
-        "With all labels or targets, on the same data sets:",
-        "with learners that train on the known labels only",
+        "|  | few labels | other: few labels | all labels | other: all labels |",
+        "| few for learners too | other: few for learners too |",
         "Three-fold cross-validation",
         "50 extremely randomised trees",
-        "24 development, known labels only",
+        "The 6 *other* data sets",
     ):
         assert expected in text.replace("\n", " "), expected
+    assert all(line.count("|") <= 8 for line in text.splitlines())  # at most seven columns
     every = page.all_tables(runs)
     assert every.count("The learners train on the rows with known labels only.") == 2
     assert "learners with the known labels only" in every
-    assert "error, trees" in page.readme_block(runs)
+
+
+def test_sections_of_problems_are_rendered():
+    sections = {
+        "counts": results.section(
+            "Numbers.", [["supervision", "n"], ["none", "3"]], ["one", "two"]
+        ),
+        "synthetic": results.section("Recall.", [["problem", "ours"], ["xor", "0.50"]]),
+    }
+    text = page.problems(sections)
+    assert text.endswith(
+        "## Artificial problems\n\nRecall.\n\n| problem | **the default** |\n|---|---:|\n"
+        "| xor | 0.50 |\n\n## Automatic number\n\nNumbers.\n\n- one\n- two\n\n"
+        "| supervision | n |\n|---|---:|\n| none | 3 |"
+    )
+    runs = artificial_runs()
+    written = {path.name for path in page.pages(runs | sections)}
+    assert written == {"quality.md", "quality-tables.md", "quality-problems.md", "README.md"}
+    assert "quality-problems.md" not in {path.name for path in page.pages(runs)}
+    link = "[quality-problems.md](quality-problems.md) shows artificial problems and the automatic"
+    assert link in " ".join(page.quality(runs, sections).split())
+    assert "quality-problems" not in page.quality(runs)
 
 
 def test_only_the_text_between_the_marks_is_replaced():

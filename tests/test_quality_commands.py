@@ -29,7 +29,7 @@ if "quality" not in sys.modules:
     assert _spec is not None
     sys.modules["quality"] = importlib.util.module_from_spec(_spec)
 
-from quality import clustering, command, counts, sets, synthetic  # noqa: E402
+from quality import clustering, command, counts, results, sets, synthetic  # noqa: E402
 
 SEEDS = range(20)
 
@@ -474,7 +474,8 @@ def test_a_run_of_counts_is_resumed(tmp_path, capsys):
     assert again.out == captured.out
 
 
-def test_the_tables_of_counts_show_the_flags():
+def records_of_counts():
+    """Return records of one data set: two of steadiness, one of adequacy, and a failure."""
     settings = counts.Settings(800, 4, 4, 0)
     common = {"dataset": "s", "task": "classification", "shape": [9, 60], "failed": None}
     common |= {"settings": {"rows": 800, "folds": 4, "draws": 4, "seed": 0}}
@@ -490,6 +491,11 @@ def test_the_tables_of_counts_show_the_flags():
         | {"chosen": {"1nn": [0.3] * 4, "linear": [0.2] * 4}}
     )
     records.append(common | {"part": "adequacy", "amount": "none", "failed": "over 6 s"})
+    return records, settings
+
+
+def test_the_tables_of_counts_show_the_flags():
+    records, settings = records_of_counts()
     text = counts.report(records, settings, markdown=False)
     assert "IQR above half of the median in 1 of 2 cells: s 4." in text
     assert "when labels are added: s (20 → 4)." in text
@@ -657,6 +663,63 @@ def test_names_of_clustering_are_checked(small, capsys):
 
 
 # --- all three ---
+
+
+def test_the_section_of_counts_has_a_row_for_each_amount():
+    section = counts.section(*records_of_counts())
+    # The errors with the chosen number exceed the best by 0.1 (1-NN) and 0 (linear).
+    assert section["table"][1:] == [
+        ["4 labels per class", "0 of 1", "", "", ""],
+        ["all labels or targets", "1 of 1", "+0.050", "1 of 2", "2 of 2"],
+    ]
+    text = "It is measured on 1 data set with at most 800 rows, without 1 cell that took too long."
+    assert section["text"].endswith(text)
+    assert section["items"][1].endswith("by more than a third on 1 of 1 data set.")
+
+
+def test_the_section_of_synthetic_shows_both_amounts():
+    def selections(*recalls):
+        return [synthetic.Selection("xor", "ours", recall, 0.1) for recall in recalls] + [
+            synthetic.Selection("circle", "ours", 1.0, 0.1),
+            synthetic.Selection("circle", "relieff", 0.0, 0.1),
+        ] * len(recalls)
+
+    found = {"all": selections(1.0, 0.5), "10%": selections(0.5, 0.25)}
+    section = synthetic.section(found, 2)
+    assert section["table"] == [
+        ["problem", "ours", "relieff"],
+        ["xor", "0.75 / 0.38", ""],
+        ["circle", "1.00 / 1.00", "0.00 / 0.00"],
+    ]
+    # The recalls 1 and 0.5 have the standard error 0.25.
+    assert "with all labels or targets / with 10 % of them" in section["text"]
+    assert "The largest standard error is 0.25." in section["text"]
+    assert section["items"][0].startswith("`xor`: classes by the sign of the product of 2 of 100")
+
+
+def test_sections_are_stored_under_their_names(tmp_path, monkeypatch, small, capsys):
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "results.json")
+    results.write({"development": {"sets": 1}})
+    recalls = ["--problems", "circle", "--methods", "score_unlike,random", "--seeds", "1"]
+    assert command.main(["synthetic", *recalls]) == 0
+    assert list(results.read()) == ["development"]
+    assert command.main(["synthetic", *recalls, "--store"]) == 0
+    clusters = ["--sets", "small", "--quick", "--methods", "ours,variance,random"]
+    assert command.main(["clustering", *clusters, "--store"]) == 0
+    file = tmp_path / "counts.jsonl"
+    records, settings = records_of_counts()
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    monkeypatch.setattr(counts, "cells", lambda *arguments: [])
+    options = ["--folds", "4", "--draws", "4", "--sets", "wine", "--store"]
+    assert command.main(["counts", *options, str(file)]) == 0
+    capsys.readouterr()
+    stored = results.read()
+    assert list(stored) == ["development", "synthetic", "clustering", "counts"]
+    assert stored["counts"] == counts.section(records, settings)
+    assert stored["synthetic"]["table"][0] == ["problem", "score_unlike", "random"]
+    assert stored["clustering"]["table"][0][0] == "method"
+    for name in ("synthetic", "clustering", "counts"):
+        assert {len(row) for row in stored[name]["table"]} <= set(range(2, 8))
 
 
 def test_unavailable_data_sets_are_reported(monkeypatch, capsys, tmp_path):

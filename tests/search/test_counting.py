@@ -18,7 +18,8 @@ from scipy.stats import beta, rankdata
 from sklearn.datasets import load_breast_cancer
 
 import lookalikes
-from graphsieve import GraphSieve, Supervision, datasets
+from graphsieve import GraphSieve, GraphSieveWarning, Supervision, datasets
+from graphsieve._base.errors import InputError
 from graphsieve.search.association import Form, permutation_moments
 from graphsieve.search.counting import ALIKE_PER_ROOT, FAR_MORE, count_features
 from graphsieve.search.default import select_by_explanation
@@ -504,6 +505,16 @@ def test_only_candidates_are_counted(method, redundancy):
         method, n_features_to_select="auto", candidates=[2, 5], redundancy=redundancy
     ).fit(X, y if method in ("auto", "fisher") else None)
     assert found.get_support(indices=True).tolist() in ([2], [5], [2, 5])
+
+
+def test_constant_candidates_are_refused():
+    X = np.random.default_rng(0).standard_normal((40, 4))
+    X[:, 2:] = 1.0
+    with (
+        pytest.warns(GraphSieveWarning, match="2 of 4 features cannot be scored"),
+        pytest.raises(InputError, match="candidates contains only features that do not vary"),
+    ):
+        GraphSieve(n_features_to_select="auto", candidates=[2, 3]).fit(X, np.arange(40) % 2)
 
 
 def test_copies_in_the_order_of_a_score_are_counted_once():

@@ -144,6 +144,12 @@ def count_features(found: Explanation, known: Supervision) -> Count:
     return Count(n, curve, " ".join(sentences), rule)
 
 
+def prediction_counts(found: Explanation, known: Supervision) -> bool:
+    """Whether features matter, and all of them predict better than by chance."""
+    evidence = _Evidence.of(found, known)
+    return bool(evidence.n_relevant) and evidence.predicts
+
+
 @dataclass(frozen=True)
 class _Evidence:
     """What supports a number of features.

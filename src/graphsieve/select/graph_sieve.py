@@ -17,8 +17,8 @@ from graphsieve.graphs.neighbors.strategy import recall_of
 from graphsieve.scores.choosing import choose_method, warn_of_weak_supervision
 from graphsieve.scores.method import warn_of_unscorable
 from graphsieve.search.alternatives import Chosen, can_compare, choose
-from graphsieve.search.counting import Count, count_features
-from graphsieve.search.default import select_by_explanation
+from graphsieve.search.counting import Count, count_features, prediction_counts
+from graphsieve.search.default import Explanation, select_by_explanation
 from graphsieve.search.diverse import MOST_SELECTED, Choice, DiversePath, select_diverse
 from graphsieve.search.relevant import RelevantColumns
 from graphsieve.select.preparation import (
@@ -415,8 +415,12 @@ def _by_search(
     order = choice.ordered(_unscored_last(path.order, path.alone))
     count = None
     if given["n_features_to_select"] == "auto":
-        count = count_features(explained, known) if other is None else _count_by_errors(other)
-        count = count.at_most(given["max_features"])
+        counts = [count_features(explained, known)] if other is None else [_count_by_errors(other)]
+        if other is not None and prediction_counts(explained, known):
+            in_order = _in_this_order(table, scaled, known, order)
+            counts.append(count_features(in_order, known))
+        # Cross-validated errors are noisy. The larger number is steadier.
+        count = max(counts, key=lambda one: one.n).at_most(given["max_features"])
     return _Found(
         method=DIVERSE,
         reason=reason,
@@ -433,8 +437,17 @@ def _by_search(
     )
 
 
+def _in_this_order(table: Table, scaled: Table, known: Supervision, order: Integers) -> Explanation:
+    """Return what the features explain if they are selected in a given order."""
+    choice = Choice(tuple(order.tolist()), np.zeros(table.n_features, dtype=bool))
+    return select_by_explanation(table, scaled, known, choice=choice, progress=False)
+
+
 def _count_by_errors(chosen: Chosen) -> Count:
-    """Return the number of features of another candidate, by its cross-validated errors."""
+    """Return the number of features of another candidate, by its cross-validated errors.
+
+    Such a candidate may find features that explain nothing by themselves.
+    """
     reason = (
         f"The search {chosen.name!r} predicts held-out labels better than the default. Its "
         f"cross-validated error is smallest with about {chosen.n_features} features."
@@ -515,11 +528,7 @@ def _by_score(
     count, matter = None, None
     if counts:
         candidates = order[~np.isnan(scored.values[order]) & choice.selectable(len(order))[order]]
-        # What the first features explain does not depend on the score that ranks them.
-        in_this_order = Choice(tuple(candidates.tolist()), np.zeros(table.n_features, dtype=bool))
-        explained = select_by_explanation(
-            table, scaled, known, choice=in_this_order, progress=False
-        )
+        explained = _in_this_order(table, scaled, known, candidates)
         matter = explained.matter
         count = count_features(explained, known).at_most(given["max_features"])
     return _Found(
@@ -572,10 +581,16 @@ def _n_selected(found: _Found, wanted: int, given: dict[str, Any], choice: Choic
                 f" were requested, but only {allowed} may be selected.",
             )
         return min(allowed, selected_count(wanted, found.scores, exactly=exactly))
-    if np.isnan(found.scores[choice.selectable(len(found.scores))]).all():
+    unscored = np.isnan(found.scores)
+    if unscored.all():
+        return 0
+    if unscored[choice.selectable(len(unscored))].all():
         raise InputError(
-            "nothing to select: none of the features that may be selected can be scored, because "
-            "they do not vary between the samples that the score compares."
+            "nothing to select: ",
+            parameter("candidates"),
+            " contains only ",
+            phrase("features"),
+            " that do not vary; add others.",
         )
     if found.count.n == 0:
         warn(
