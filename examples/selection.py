@@ -680,6 +680,7 @@ def draw_curve(axis: Any, count: Any) -> None:
         ha="right",
     )
     axis.set(ylim=(0, 107), xlim=(0, 1.03 * last), yticks=[0, 50, 95])
+    axis.xaxis.get_major_locator().set_params(integer=True)
     axis.set_xlabel("number of columns, in selection order", fontsize=8.5, color=SOFT)
     axis.spines[["top", "right"]].set_visible(False)
     axis.spines[["left", "bottom"]].set_color(PALE)

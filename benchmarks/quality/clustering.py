@@ -28,12 +28,13 @@ from graphsieve.search.diverse import diverse_selection
 from graphsieve.select.preparation import scale_used
 from graphsieve.table.any_table import as_table
 from graphsieve.table.scaling import rescaled
-from quality import candidates, sets
+from quality import candidates, results, sets
 from quality.candidates import NOTHING, Candidate, candidate_named
 from quality.references import dense
+from quality.results import Section
 from quality.running import RANDOM_DRAWS, completed
 from quality.sets import problem
-from quality.tables import lines_of
+from quality.tables import count, lines_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -151,12 +152,9 @@ def _named(method: str) -> Candidate:
 
 def report(outcomes: Sequence[Outcome], *, markdown: bool, detail: bool = False) -> str:
     """Return the table of all methods by mean rank, and with `detail` that of all data sets."""
-    methods = list(dict.fromkeys(one.method for one in outcomes))
-    ranked = ranks(outcomes)
-    methods.sort(key=lambda method: ranked.get(method, np.inf))
-    header = ["method", "accuracy", "NMI", "rank", "accuracy − default", "NMI − default", "seconds"]
-    tables = [[header, *(_row(method, outcomes, ranked) for method in methods)]]
+    tables = [rows_of(outcomes)]
     if detail:
+        methods = [row[0] for row in tables[0][1:]]
         by_set = {method: _by_set(outcomes, method, "accuracy") for method in methods}
         tables.append(
             [
@@ -168,6 +166,29 @@ def report(outcomes: Sequence[Outcome], *, markdown: bool, detail: bool = False)
             ]
         )
     return "\n\n".join("\n".join(lines_of(table, markdown)).rstrip() for table in tables)
+
+
+def rows_of(outcomes: Sequence[Outcome]) -> list[list[str]]:
+    """Return the header and the rows of all methods by mean rank."""
+    ranked = ranks(outcomes)
+    methods = list(dict.fromkeys(one.method for one in outcomes))
+    methods.sort(key=lambda method: ranked.get(method, np.inf))
+    header = ["method", "accuracy", "NMI", "rank", "accuracy − default", "NMI − default", "seconds"]
+    return [header, *(_row(method, outcomes, ranked) for method in methods)]
+
+
+def section(outcomes: Sequence[Outcome], rows: int) -> Section:
+    """Return the section of docs/quality-problems.md."""
+    n_sets = len({one.dataset for one in outcomes})
+    return results.section(
+        "K-means searches for as many clusters as there are classes, in the first "
+        f"{', '.join(map(str, SIZES[:-1]))} and {SIZES[-1]} columns that are selected without "
+        f"supervision. It is measured on {count(n_sets, 'data set')} with at most {rows} rows. Accuracy is the share "
+        "of rows in the cluster of their class, under the best matching. NMI is the normalised "
+        "mutual information of clusters and classes. For both, larger is better. Rank is the mean "
+        "over data sets, numbers of columns and both measures.",
+        rows_of(outcomes),
+    )
 
 
 def ranks(outcomes: Sequence[Outcome]) -> dict[str, float]:
@@ -282,6 +303,8 @@ def main(
         f"{', '.join(map(str, SIZES))}.\n"
     )
     print(report(outcomes, markdown=given.markdown, detail=given.detail))
+    if given.store:
+        results.add("clustering", section(outcomes, rows))
     return 0
 
 
@@ -310,4 +333,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--detail", action="store_true", help="also print the accuracies on each data set"
     )
+    results.add_option(parser)
     return parser

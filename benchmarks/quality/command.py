@@ -9,7 +9,18 @@ from pathlib import Path
 
 from graphsieve._base.errors import InputError
 from graphsieve.datasets import DataUnavailableError, load
-from quality import candidates, clustering, counts, missing, page, sets, synthetic, tables
+from quality import (
+    candidates,
+    clustering,
+    counts,
+    missing,
+    page,
+    results,
+    sets,
+    synthetic,
+    tables,
+    verdicts,
+)
 from quality.knowledge import FEW, NAMES
 from quality.running import (
     ALL_LABELS,
@@ -113,20 +124,20 @@ def _page(arguments: Sequence[str]) -> int:
         prog="quality page",
         description="Write the pages in docs/ and the table in README.md from stored results.",
     )
-    for run_name in page.FILES:
+    for group in verdicts.GROUPS:
         parser.add_argument(
-            f"--{run_name}",
+            f"--{group}",
             type=Path,
             metavar="FILE",
             help="replace the stored results of this run, for each protocol that the file contains",
         )
     given = vars(parser.parse_args(arguments))
-    runs = page.stored()
-    for run_name, file in given.items():
+    stored = results.read()
+    for group, file in given.items():
         if file is not None:
-            runs |= {page.name_of(run_name, one): found for one, found in _summaries_of(file)}
-    page.store(runs)
-    for path, text in page.pages(runs).items():
+            stored |= {verdicts.name_of(group, one): run for one, run in _summaries_of(file)}
+    results.write(stored)
+    for path, text in page.pages(results.read()).items():
         path.write_text(text, encoding="utf-8")
         _log(f"{path} is written.")
     return 0

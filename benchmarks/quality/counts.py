@@ -26,11 +26,12 @@ from graphsieve._base.errors import InputError
 from graphsieve._base.parameters import nearest
 from graphsieve.assess.evaluation.evaluating import evaluate
 from graphsieve.assess.evaluation.results import standard_error
-from quality import sets
+from quality import results, sets
 from quality.knowledge import Level, draw_supervision
+from quality.results import Section
 from quality.running import OverTimeError, time_limit
 from quality.sets import Problem, problem
-from quality.tables import lines_of
+from quality.tables import count, lines_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -49,6 +50,17 @@ AMOUNTS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     ADEQUACY: {"classification": (NONE, "4", ALL), "regression": (NONE, "5%", ALL)},
 }
 """Amounts of supervision: labels of each class, shares of the targets, a third or all."""
+AMOUNT_WORDS = {
+    NONE: "none",
+    "4": "4 labels per class",
+    "8": "8 labels per class",
+    "16": "16 labels per class",
+    THIRD: "a third of the labels",
+    "5%": "5 % of the targets",
+    "10%": "10 % of the targets",
+    "30%": "30 % of the targets",
+    ALL: "all labels or targets",
+}
 FEWEST_OF_THIRD = 2  # labels of each class, if a third of the labels are known
 SUBSAMPLE = 0.9  # share of the rows in each draw, if all labels are known
 MOST_SPREAD = 0.5  # of the median, for the interquartile range of a steady number
@@ -303,13 +315,13 @@ def run(
     with file.open("a", encoding="utf-8") as out:
         if out.tell() and not file.read_bytes().endswith(b"\n"):
             out.write("\n")  # A run was interrupted in the middle of a line.
-        for count, cell in enumerate(wanted, 1):
+        for number, cell in enumerate(wanted, 1):
             record = run_cell(cell, settings, limit)
             out.write(json.dumps(record) + "\n")
             out.flush()
             what = record["failed"] or f"{np.median(record['numbers']):g} columns"
             log(
-                f"{count}/{len(wanted)} {cell.part}, {cell.dataset}, {cell.amount}: {what} "
+                f"{number}/{len(wanted)} {cell.part}, {cell.dataset}, {cell.amount}: {what} "
                 f"({record['seconds']:.1f} s)"
             )
 
@@ -397,6 +409,20 @@ def verdict(
     )
 
 
+def verdicts(record: Record) -> dict[str, Verdict]:
+    """Return the verdict by each learner on a record of adequacy."""
+    return {
+        learner: verdict(
+            record["grid"],
+            record["errors"][learner],
+            record["chosen"][learner],
+            record["numbers"],
+            record["test_ratio"],
+        )
+        for learner in LEARNERS[record["task"]]
+    }
+
+
 # --- Tables
 # --------------------------------------------------------------------------------------------------
 
@@ -462,14 +488,7 @@ def _adequacy_text(records: Sequence[Record], settings: Settings, markdown: bool
     rows = [["error", "median n", "best size", "smallest", "difference", "within", "few"]]
     found: list[tuple[str, Verdict]] = []
     for one in records:
-        for learner in LEARNERS[one["task"]]:
-            judged = verdict(
-                one["grid"],
-                one["errors"][learner],
-                one["chosen"][learner],
-                one["numbers"],
-                one["test_ratio"],
-            )
+        for learner, judged in verdicts(one).items():
             name = f"{one['dataset']}, {one['amount']}, {learner}"
             found.append((name, judged))
             rows.append([name, *_shown(judged)])
@@ -485,22 +504,103 @@ def _adequacy_text(records: Sequence[Record], settings: Settings, markdown: bool
 
 
 def _shown(judged: Verdict) -> list[str]:
-    # Adding 0 turns a rounded −0 into 0.
-    difference = f"{round(judged.difference, 3) + 0.0:+.3f}".replace("-", "−")
-    error = "" if math.isnan(judged.standard_error) else f" ± {judged.standard_error:.3f}"
     return [
         f"{judged.n:g}",
         str(judged.best),
         str(judged.smallest),
-        difference + error,
+        _signed(judged.difference, judged.standard_error),
         "yes" if judged.within else "NO",
         "yes" if judged.few else "NO",
     ]
 
 
+def _signed(difference: float, error: float) -> str:
+    # Adding 0 turns a rounded −0 into 0.
+    text = f"{round(difference, 3) + 0.0:+.3f}".replace("-", "−")
+    return text if math.isnan(error) else f"{text} ± {error:.3f}"
+
+
 def _flagged(title: str, found: Sequence[tuple[str, Verdict]], flag: str) -> str:
     names = [name for name, judged in found if not getattr(judged, flag)]
     return f"{title} in {len(names)} of {len(found)} cells: {'; '.join(names) or 'none'}."
+
+
+def section(records: Iterable[Record], settings: Settings) -> Section:
+    """Return the section of docs/quality-problems.md: both parts by the amount of supervision."""
+    mine = [record for record in records if record["settings"] == asdict(settings)]
+    done = [record for record in mine if not record["failed"]]
+    steadiness = [record for record in done if record["part"] == STEADINESS]
+    by_set = {
+        name: [spread(one["numbers"]).median for one in some]
+        for name, some in _by_set(steadiness).items()
+    }
+    n_falling = sum(largest_fall(medians) > MOST_FALL for medians in by_set.values())
+    rows = [
+        [words, *_by_amount(done, amount)]
+        for amount, words in AMOUNT_WORDS.items()
+        if any(record["amount"] == amount for record in done)
+    ]
+    n_failed = len(mine) - len(done)
+    return results.section(
+        'With `n_features_to_select="auto"`, the default chooses the number of columns. It is measured '
+        f"on {count(len({one['dataset'] for one in done}), 'data set')} with at most "
+        f"{settings.rows} rows"
+        + (f", without {count(n_failed, 'cell')} that took too long." if n_failed else "."),
+        [
+            [
+                "supervision",
+                "steady",
+                "error − best",
+                "within one standard error",
+                "at most twice the smallest",
+            ],
+            *rows,
+        ],
+        [
+            f"*Steady*: data sets in which the interquartile range of the number, over "
+            f"{settings.draws} draws of the labels (all labels: of 90 % of the rows), is at most "
+            "half of the median.",
+            f"More labels reduce the median number by more than a third on {n_falling} of "
+            f"{count(len(by_set), 'data set')}.",
+            "*Error − best*: mean error with the chosen number minus that with the best number in "
+            "the same order, with all labels for the learners and the standard error over data "
+            f"sets ({settings.folds} folds).",
+            "*Within*, *at most twice*: data sets × learners in which this difference is at most one "
+            "standard error, and in which the number is at most twice the smallest sufficient one.",
+        ],
+    )
+
+
+def _by_amount(records: Sequence[Record], amount: str) -> list[str]:
+    """Return the cells of a row; empty for a part that did not run with this amount."""
+    steady = [
+        spread(one["numbers"]).steady
+        for one in records
+        if one["part"] == STEADINESS and one["amount"] == amount
+    ]
+    judged = {
+        one["dataset"]: verdicts(one)
+        for one in records
+        if one["part"] == ADEQUACY and one["amount"] == amount
+    }
+    every = [one for some in judged.values() for one in some.values()]
+    means = [np.mean([one.difference for one in some.values()]) for some in judged.values()]
+    return [
+        _share(steady),
+        _mean_difference(means),
+        _share([one.within for one in every]),
+        _share([one.few for one in every]),
+    ]
+
+
+def _share(flags: Sequence[bool]) -> str:
+    return f"{sum(flags)} of {len(flags)}" if flags else ""
+
+
+def _mean_difference(values: Sequence[Any]) -> str:
+    if not values:
+        return ""
+    return _signed(float(np.mean(values)), standard_error(values))
 
 
 # --- The command
@@ -542,7 +642,10 @@ def main(
     todo = outstanding(wanted, read(given.file), settings, given.limit)
     log(f"{len(wanted)} cells, {len(wanted) - len(todo)} of them in {given.file}")
     run(todo, settings, given.file, limit=given.limit, log=log)
-    print(report(read(given.file), settings, markdown=given.markdown))
+    records = read(given.file)
+    print(report(records, settings, markdown=given.markdown))
+    if given.store:
+        results.add("counts", section(records, settings))
     return 0
 
 
@@ -577,4 +680,5 @@ def _parser() -> argparse.ArgumentParser:
         "--quick", action="store_true", help=f"the data sets {', '.join(QUICK)}, few draws"
     )
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    results.add_option(parser)
     return parser

@@ -1,39 +1,54 @@
-"""Render docs/quality.md, docs/quality-tables.md and a block of README.md from stored results.
-
-The stored results are the values of the tables (`tables.summarised`), not the single records.
-"""
+"""Render docs/quality*.md and a block of README.md from the stored results (`results.py`)."""
 
 from __future__ import annotations
 
-import json
 import re
-import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from quality import tables
-from quality.running import ALL_LABELS
-from quality.tables import Summary, signed
+from quality.markdown import bold_term, items, joined, paragraphs, table
+from quality.results import Section
+from quality.tables import RIVALS, Summary, signed
+from quality.verdicts import (
+    ALL_REGIMES,
+    EVERY,
+    EXPERT,
+    FEW,
+    FIRST,
+    GROUPS,
+    KNOWN,
+    KNOWN_SUFFIX,
+    LEVEL,
+    NONE,
+    PAIRS,
+    VERDICTS,
+    Case,
+    Regime,
+    amounts_of,
+    cases,
+    in_words,
+    where,
+)
 
 ROOT = Path(__file__).parents[2]
-RESULTS = Path(__file__).parent / "results.json"
-QUALITY, TABLES, README = "docs/quality.md", "docs/quality-tables.md", "README.md"
+README = "README.md"
+QUALITY, TABLES = "docs/quality.md", "docs/quality-tables.md"
+PROBLEMS = "docs/quality-problems.md"
 MARKS = "<!-- quality -->", "<!-- /quality -->"
-FILES = ("development", "unseen")
-FEW_ROWS = "_known"  # ends the name of a run in which the learners train on the known labels only
 RUNS = {
     "development": "The {sets} development data sets",
-    "unseen": "The {sets} data sets that were not used to choose the default",
+    "unseen": "The {sets} other data sets, not used to choose the default",
     "development_known": "The {sets} development data sets, learners with the known labels only",
-    "unseen_known": "The {sets} data sets that were not used to choose the default, learners with "
-    "the known labels only",
+    "unseen_known": "The {sets} other data sets, learners with the known labels only",
 }
-SHORT = {
-    "development_known": "development, known labels only",
-    "unseen_known": "unseen, known labels only",
+SECTIONS = {
+    "synthetic": ("Artificial problems", "artificial problems"),
+    "clustering": ("Clusters", "clusters"),
+    "counts": ("Automatic number", "the automatic number of columns"),
 }
-"""Short names of runs in tables and lists, where they differ from the names."""
+"""The headings of the sections of PROBLEMS by the commands that store them, and their topics."""
 NAMES = {
     "ours": "**the default**",
     "fastcan": "FastCan",
@@ -44,6 +59,7 @@ NAMES = {
     "cmim": "CMIM",
     "equal_weights": "equal weights",
     "pivoted_qr": "pivoted QR",
+    "hsic_lasso": "HSIC Lasso",
     "l1": "L1 model",
     "leaders": "cluster leaders",
     "mrmr": "mRMR",
@@ -52,7 +68,7 @@ NAMES = {
     "random": "random columns",
     "all": "all columns",
 }
-"""Readable names of the methods in the headline tables; other methods are in TABLES only."""
+"""Readable names of the methods in the tables; other methods are in TABLES only."""
 REFERENCES = {
     "score_unlike": "relevance × (1 − largest correlation with a selected column)",
     "forests_unlike": "random-forest importance × the same factor",
@@ -77,33 +93,21 @@ LIBRARIES = {
 }
 """Descriptions of the methods, which the page shows for those that ran."""
 TIMES = {3: "Three", 5: "Five", 10: "Ten"}
-IN_README = ("ours", "score_unlike", "fastcan", "select_f", "random", "all")
-NO_BREAK = "\xa0"
-SUPERVISED, UNSUPERVISED = "labels or targets", "no supervision"
-COMPLETE = "all labels or targets"
+IN_README = ("ours", "fastcan", "score_unlike", "forests_unlike", "select_f", "all")
+IN_OVERVIEW = (*IN_README, "jmi", "ridge_rfe", "mrmr", "equal_weights", "pivoted_qr", "random")
+MOST_NAMED = 3  # cells in which random columns are better; more are only counted
+EMPTY = "–"
 
 
-def name_of(file: str, protocol: str) -> str:
-    """Return the name of the run with this protocol."""
-    return file if protocol == ALL_LABELS else f"{file}{FEW_ROWS}"
-
-
-def stored() -> dict[str, Summary]:
-    found: dict[str, Summary] = json.loads(RESULTS.read_text(encoding="utf-8"))
-    return found
-
-
-def store(runs: Mapping[str, Summary]) -> None:
-    text = json.dumps(_rounded(dict(runs)), indent=1, ensure_ascii=False) + "\n"
-    RESULTS.write_text(text, encoding="utf-8")
-
-
-def pages(runs: Mapping[str, Summary], root: Path = ROOT) -> dict[Path, str]:
+def pages(stored: Mapping[str, Any], root: Path = ROOT) -> dict[Path, str]:
     """Return the text of each page. README.md keeps everything outside the marks."""
+    runs = {name: stored[name] for name in RUNS if name in stored}
+    sections = {name: stored[name] for name in SECTIONS if name in stored}
     readme = root / README
     return {
-        root / QUALITY: quality(runs) + "\n",
+        root / QUALITY: quality(runs, sections) + "\n",
         root / TABLES: all_tables(runs) + "\n",
+        **({root / PROBLEMS: problems(sections) + "\n"} if sections else {}),
         readme: with_block(readme.read_text(encoding="utf-8"), readme_block(runs)),
     }
 
@@ -120,288 +124,376 @@ def with_block(text: str, block: str) -> str:
 
 
 def readme_block(runs: Mapping[str, Summary]) -> str:
-    block, unseen = _block(runs["development"]), _block(runs["unseen"])
-    rows = [
-        [NAMES[row["method"]], *_errors(row), tables.difference(row), tables.shares(row)]
-        for row in _rows(block, IN_README)
-    ]
-    header = [
-        "",
-        *_error_titles(runs["development"]),
-        "minus random",
-        "worse / better than random",
-    ]
-    return _paragraphs(
-        f"Mean error with the selected columns on {block['sets']} data sets, with 2 to 10 labels "
-        "per class or 3 to 10 % of the targets:",
-        _table(header, rows),
-        f"The error of the default is {_lead(block)} lower than that of the best other method. On "
-        f"{unseen['sets']} data sets that were not used to choose the default, it is "
-        f"{_lead(unseen)} lower ([quality]({QUALITY})).",
+    return paragraphs(
+        f"Mean error minus that of random columns, on {_sets(runs)}. Few labels are "
+        f"{_amounts(runs, FEW)}:",
+        _overview(runs, IN_README),
+        f"{_summed_up(cases(runs))} ([quality]({QUALITY})).",
     )
+
+
+def _summed_up(found: Sequence[Case]) -> str:
+    """Return a sentence without its full stop."""
+    meaning = {LEVEL: " (within one standard error)"}
+    verdicts = [f"{one}{meaning.get(one, '')} {words}" for one, words in in_words(found).items()]
+    return f"Compared with the best other method, the default is {'; '.join(verdicts)}"
+
+
+def _overview(runs: Mapping[str, Summary], methods: Sequence[str]) -> str:
+    """Return the mean differences from random columns by group and regime, best method first."""
+    unsorted = cases(runs, (NONE, FEW, EVERY))
+    found = sorted(unsorted, key=lambda case: list(GROUPS).index(case.group))
+    order = [row["method"] for row in _by_difference(found) if row["method"] in methods]
+    rows = [[_named(name), *(_gain(case, name) for case in found)] for name in order]
+    return table(["", *map(_column, found)], rows)
+
+
+def _by_difference(found: Sequence[Case]) -> list[Summary]:
+    """Return the rows of few labels by their differences, then those of all columns."""
+    rows = next(case for case in found if case.regime == FEW).block["rows"]
+    return sorted(
+        (row for row in rows if row["difference"] is not None),
+        key=lambda row: (row["method"] == "all", row["difference"]),
+    )
+
+
+def _column(case: Case) -> str:
+    prefix = "" if case.group == "development" else f"{GROUPS[case.group]}: "
+    return prefix + case.regime.column
+
+
+def _gain(case: Case, method: str) -> str:
+    """Return the difference from random columns of a method that ran in every cell."""
+    row = _row(case.block, method)
+    if row is None or row["difference"] is None or row["cells"] < case.block["cells"]:
+        return EMPTY
+    return "0" if method == "random" else signed(row["difference"])
+
+
+def _sets(runs: Mapping[str, Summary]) -> str:
+    development = f"{runs['development']['sets']} development data sets"
+    if "unseen" not in runs:
+        return development
+    return f"{development} and {runs['unseen']['sets']} others, not used to choose the default"
+
+
+def _amounts(runs: Mapping[str, Summary], regime: Regime) -> str:
+    return amounts_of(cases(runs, [regime]))
 
 
 # --- docs/quality.md
 # --------------------------------------------------------------------------------------------------
 
 
-def quality(runs: Mapping[str, Summary]) -> str:
-    development, unseen = runs["development"], runs["unseen"]
-    known, unknown = _block(development), _block(development, UNSUPERVISED)
+def quality(runs: Mapping[str, Summary], sections: Collection[str] = ()) -> str:
+    development = runs["development"]
+    found, every = cases(runs), cases(runs, ALL_REGIMES)
     ran = {row["method"] for block in development["blocks"] for row in block["rows"]}
-    shown = _result_tables(runs)
-    row = {row["method"]: row for row in known["rows"]}
-    return _paragraphs(
+    return paragraphs(
         "# Quality of the selections",
         "This page compares the columns selected by the default with those of other methods. "
         "`python benchmarks/quality page` writes it from stored results. "
         "[quality-tables.md](quality-tables.md) contains all tables, and "
-        "[benchmarks/quality/README.md](../benchmarks/quality/README.md) contains all rules.",
+        "[benchmarks/quality/README.md](../benchmarks/quality/README.md) contains all rules and "
+        "commands."
+        + (
+            " [quality-problems.md](quality-problems.md) shows "
+            f"{joined([topic for name, (_, topic) in SECTIONS.items() if name in sections])}."
+            if sections
+            else ""
+        ),
         "## What was compared",
         "The default is `GraphSieve()`. The other methods are:",
-        _list(
+        items(
             "the other scores and searches of graphsieve;",
             f"simple references: {_described(REFERENCES, ran)};",
             f"other libraries: scikit-learn ({', '.join(_of(OF_SCIKIT_LEARN, ran))}), "
             f"{_described(LIBRARIES, ran)};",
             "two baselines: random columns and all columns.",
         ),
-        f"The {development['sets']} development data sets contain pixels, spectra, genes, text and "
-        "small tables. The default was chosen on these data sets, which favours it. When it was "
-        f"final, the fast methods ran once on {unseen['sets']} further data sets. These were not "
-        "used for the choice, with one exception: the ranges and deviations of their columns, "
-        'without labels, were inspected for the rule of `scale="auto"`.',
+        f"The {development['sets']} *development* data sets contain pixels, spectra, genes, text "
+        "and small tables. The default was chosen on these data sets, which favours it."
+        + (_of_other_sets(runs["unseen"]) if "unseen" in runs else ""),
         "## How they were compared",
-        _list(
-            f"**Folds.** {TIMES[development['settings']['folds']]}-fold cross-validation. All "
-            "methods receive the same folds and the same supervision of the training rows.",
-            "**Supervision.** None, a few labels (2, 4 or 10 per class), a few targets (3, 5 or "
-            "10 %), pairs, or class probabilities of an uncertain expert."
-            + (" All labels or targets." if _has(development, COMPLETE) else ""),
-            "**Learners.** 1-NN and logistic regression for classes, 5-NN and ridge regression for "
-            "targets"
-            + (", and 50 extremely randomised trees for both" if _has_trees(development) else "")
-            + ". They train on the selected columns and on all labels of the training rows."
-            + (FEW_ROWS_TEXT if any(name.endswith(FEW_ROWS) for name in runs) else ""),
-            "**Error.** The share of wrong classes, or the RMSE relative to predicting the mean. "
-            "It is averaged over the first 5, 10, 20 and 40 columns (targets: 3, 5, 10, 20 and "
-            "30).",
-            "**Minus random.** The error minus that of random columns, ± its standard error over "
-            "data sets.",
-            "**Worse / better.** Share of data sets × learners with a significant difference from "
-            "random columns (p < .05, paired over folds). The test is corrected for shared "
-            "training rows, but not for the number of tests.",
-            "**Rank.** Mean rank among all methods in the full tables.",
-        ),
+        items(*_rules(runs)),
         "## Results",
-        *(part for title, run, block in shown for part in (title, _headline(run, block))),
-        f"The default has the best mean rank in {_times_first(*(block for *_, block in shown))}. "
-        "It is significantly worse than random columns in "
-        f"{_worse_cells(runs.values())}. The next table compares its error with that of the best "
-        "other method. That method is chosen after the fact, which favours it.",
-        _against_best(runs),
+        "The table shows the mean error minus that of random columns. Below zero is better. "
+        f"*Labels* include targets. {EMPTY}: the method needs labels, or did not run on all data "
+        "sets.",
+        _overview(runs, IN_OVERVIEW),
+        "Compared with the best other method, the default is first, level or behind as follows. "
+        "The numbers are its error minus that of the other method, ± standard error over data sets. "
+        "Level means within one standard error.",
+        items(*_verdicts(every)),
+        f"The best other method is chosen after the fact, which favours it. {_worse_than_random(every)}",
+        "## The default minus each rival",
+        "Mean difference of the error over data sets ± standard error, and the share of data sets "
+        "where the default is better:",
+        _against_rivals(found),
         "## Where the default loses",
-        _list(
-            f"**All columns.** With labels or targets, all columns have an error of "
-            f"{_with_learners(development, row['all'])}. The default has {_joined(_errors(row['ours']))}. "
-            f"It is better only {_beats_all_columns(runs)}. Selection is "
-            "useful to understand the data or to measure fewer columns.",
-            f"**Single data sets.** The mean rank of the default is {row['ours']['rank']:.1f}, not "
-            "1. On some data sets, another method is better.",
-            f"**Random columns.** With labels or targets, the default is "
-            f"significantly better in {100 * row['ours']['better']:.0f} % of the data sets × "
-            f"learners. Without supervision, the share is "
-            f"{100 * _row(unknown, 'ours')['better']:.0f} %.",
-            _small_leads(runs),
-            f"**Time.** The median time of a selection is {row['ours']['seconds']:.2g} s for the "
-            f"default, {row['fastcan']['seconds']:.2g} s for FastCan and "
-            f"{row['select_f']['seconds']:.2g} s for the F test.",
-            "**Differences beyond the means.** The default does not find classes that differ "
-            "only in spread, or only in a combination of columns "
-            "([examples](limits.md)).",
-        ),
+        items(*_losses(found)),
         "## Limits of the comparison",
-        _list(
-            "Large tables were reduced to a sample of "
-            f"{development['settings']['rows']:,} rows (further data sets: "
-            f"{unseen['settings']['rows']:,}).",
-            f"The time limit of a selection was {development['limits'][0]:g} seconds. "
-            + (
-                "Some methods ran again with a longer limit. "
-                if len(development["limits"]) > 1
-                else ""
-            )
-            + "A method without a result ranks last and counts as random columns.",
-            *_partly_run(development),
-            "Other libraries were called as shown in their documentation, without tuning, and only "
-            "on the labelled rows.",
-        ),
-        "## Run it again",
-        "`python benchmarks/quality --quick` takes a few minutes. Without `--quick` it takes about "
-        "half an hour on two cores, and a quarter of an hour with `--protocol known`.",
+        items(*_limits(runs)),
     )
 
 
-FEW_ROWS_TEXT = (
-    " In a second comparison, they train only on the rows with labels or targets that the methods "
-    "saw."
-)
+def _of_other_sets(unseen: Summary) -> str:
+    return (
+        f" The {unseen['sets']} *other* data sets were not used for the choice, with one exception: "
+        "the ranges and deviations of their columns, without labels, were inspected for the rule "
+        'of `scale="auto"`.'
+    )
 
 
-def _result_tables(runs: Mapping[str, Summary]) -> list[tuple[str, Summary, Summary]]:
-    """Return the introduction, the run and the block of each table of the results."""
-    found = []
-    for name in RUNS:
-        if name not in runs:
-            continue
-        run, unseen = runs[name], name.startswith("unseen")
-        sets = (
-            f"the {run['sets']} data sets that were not used to choose the default"
-            if unseen
-            else f"the {run['sets']} development data sets"
+def _rules(runs: Mapping[str, Summary]) -> list[str]:
+    development = runs["development"]
+    return [
+        f"**Folds.** {TIMES[development['settings']['folds']]}-fold cross-validation. All methods "
+        "receive the same folds and the same supervision of the training rows.",
+        f"**Supervision.** {_supervision(runs)}",
+        "**Learners.** 1-NN and logistic regression for classes, 5-NN and ridge regression for "
+        "targets"
+        + (", and 50 extremely randomised trees for both" if _has_trees(development) else "")
+        + ". They train on the selected columns and on all labels of the training rows."
+        + (_few_rows(runs) if any(name.endswith(KNOWN_SUFFIX) for name in runs) else ""),
+        "**Error.** The share of wrong classes, or the RMSE relative to predicting the mean. It is "
+        "averaged over the first 5, 10, 20 and 40 columns (targets: 3, 5, 10, 20 and 30).",
+    ]
+
+
+def _supervision(runs: Mapping[str, Summary]) -> str:
+    """List the levels of supervision in the results."""
+    kinds = {
+        NONE: "no labels",
+        FEW: f"few labels ({_amounts(runs, FEW)})",
+        EVERY: "all labels or targets",
+        PAIRS: "pairs",
+        EXPERT: "class probabilities of an uncertain expert",
+    }
+    found = [text for regime, text in kinds.items() if cases(runs, [regime])]
+    return _upper(f"{joined(found, 'or')}.")
+
+
+def _few_rows(runs: Mapping[str, Summary]) -> str:
+    return (
+        " In a second comparison, they train only on the rows with labels or targets that the "
+        f"methods saw: {_amounts(runs, KNOWN)}."
+    )
+
+
+def _verdicts(found: Sequence[Case]) -> list[str]:
+    """Return an item for each verdict, with the cases that it applies to."""
+    listed = []
+    for one in VERDICTS:
+        some = [case for case in found if case.verdict == one]
+        by_regime = [[case for case in some if case.regime == regime] for regime in ALL_REGIMES]
+        if some:
+            texts = "; ".join(_against_best(cases) for cases in by_regime if cases)
+            listed.append(f"**{_upper(one)}**: {texts}.")
+    return listed
+
+
+def _against_best(found: Sequence[Case]) -> str:
+    """Return the regime of these cases, and the difference from the best other method in each."""
+    differences = [
+        f"{GROUPS[case.group]} {_difference(case.block['default'])} "
+        f"({_named(case.block['default']['best'])})"
+        for case in found
+    ]
+    return f"{found[0].regime.words}, {joined(differences)}"
+
+
+def _worse_than_random(found: Sequence[Case]) -> str:
+    worse = list(
+        dict.fromkeys(cell for case in found for cell in case.block["default"]["worse_than_random"])
+    )
+    start = "The default is significantly worse than random columns in "
+    if not worse:
+        return f"{start}no single case."
+    if len(worse) <= MOST_NAMED:
+        cases = "one case" if len(worse) == 1 else f"{len(worse)} cases"
+        return f"{start}{cases} (data set, labels, learner): {joined(worse)}."
+    return f"{start}{len(worse)} single cases, listed in [quality-tables.md](quality-tables.md)."
+
+
+def _against_rivals(found: Sequence[Case]) -> str:
+    """Return the paired differences from each rival, for all regimes with labels."""
+    supervised = [case for case in found if case.regime != NONE]
+    rows = [
+        [_named(rival), *(_paired(case.block["rivals"].get(rival)) for case in supervised)]
+        for rival in RIVALS
+        if any(rival in case.block["rivals"] for case in supervised)
+    ]
+    return table(["", *map(_column, supervised)], rows)
+
+
+def _paired(compared: Summary | None) -> str:
+    if compared is None:
+        return EMPTY
+    return f"{_difference(compared)}, {compared['better']}/{compared['sets']}"
+
+
+def _difference(compared: Summary) -> str:
+    return signed(compared["difference"]) + tables.plus_minus(compared["standard_error"])
+
+
+def _losses(found: Sequence[Case]) -> list[str]:
+    supervised = [case for case in found if case.regime != NONE]
+    few = next(case.block for case in found if case.regime == FEW)
+    times = [
+        f"{row['seconds']:.2g} s for {words}"
+        for method, words in (
+            ("ours", "the default"),
+            ("fastcan", "FastCan"),
+            ("select_f", "the F test"),
         )
-        learners = (
-            ", with learners that train on the known labels only" if name.endswith(FEW_ROWS) else ""
-        )
-        supervised = _block(run)
-        amount = (
-            "4 labels per class or 5 % of the targets"
-            if supervised["levels"] == ["4", "5%"]
-            else "a few labels or targets"
-        )
-        found.append((f"With {amount}, on {sets}{learners}:", run, supervised))
-        for title, words in (
-            (COMPLETE, "With all labels or targets"),
-            (UNSUPERVISED, "Without supervision"),
-        ):
-            # The table without supervision of the other data sets is in TABLES only.
-            if _has(run, title) and not (unseen and title == UNSUPERVISED):
-                found.append((f"{words}, on the same data sets:", run, _block(run, title)))
-    return found
+        if (row := _row(few, method)) is not None
+    ]
+    return [
+        _all_columns(found),
+        _random_columns(found),
+        *_small_leads(found),
+        *_smallest_share(supervised),
+        f"**Time.** With few labels, the median time of a selection is {joined(times)}.",
+        "**Combinations.** With few labels, the default does not find columns that matter only in "
+        "combination ([limits](limits.md)).",
+    ]
 
 
-def _of(descriptions: Mapping[str, str], ran: Collection[str]) -> list[str]:
-    return [text for method, text in descriptions.items() if method in ran]
-
-
-def _described(descriptions: Mapping[str, str], ran: Collection[str]) -> str:
-    return _joined(_of(descriptions, ran))
-
-
-def _has(run: Summary, title: str) -> bool:
-    return any(block["title"] == title for block in run["blocks"])
-
-
-def _has_trees(run: Summary) -> bool:
-    return "trees" in run["learners"]
-
-
-def _error_titles(run: Summary) -> list[str]:
-    return [f"error, {learner}" for learner in run["learners"]]
-
-
-def _with_learners(run: Summary, row: Summary) -> str:
-    return _joined(
+def _all_columns(found: Sequence[Case]) -> str:
+    """Say where all columns have a smaller mean error than the default."""
+    smaller: list[Case] = []
+    larger: list[Case] = []
+    for case in found:
+        ours, every = _row(case.block, "ours"), _row(case.block, "all")
+        if ours is not None and every is not None:
+            (smaller if sum(ours["errors"]) < sum(every["errors"]) else larger).append(case)
+    return "**All columns.** " + " ".join(
         [
-            f"{error} ({learner})"
-            for error, learner in zip(_errors(row), run["learners"], strict=True)
+            *([f"All columns have a smaller mean error {where(larger, found)}."] if larger else []),
+            *(
+                [f"The default has a smaller mean error {where(smaller, found)}."]
+                if smaller
+                else []
+            ),
+            "Selection is useful to understand the data or to measure fewer columns.",
         ]
     )
 
 
-def _partly_run(run: Summary) -> list[str]:
+def _random_columns(found: Sequence[Case]) -> str:
+    """Return the shares of significant differences from random columns."""
+    shares = [
+        f"{100 * row['better']:.0f} % {case.regime.words}"
+        for case in found
+        if case.group == "development" and (row := _row(case.block, "ours")) is not None
+    ]
+    return (
+        "**Random columns.** The default is significantly better than random columns (p < .05, "
+        "paired over folds) in only a part of the development data sets × learners: "
+        f"{joined(shares)}."
+    )
+
+
+def _small_leads(found: Sequence[Case]) -> list[str]:
+    """Return an item on the cases with a lead below two standard errors."""
+    small = []
+    for case in found:
+        compared = case.block["default"]
+        if case.verdict == FIRST and -compared["difference"] < 2 * compared["standard_error"]:
+            small.append(case)
+    if not small:
+        return []
+    return [
+        "**Small leads.** The lead over the best other method is below two standard errors "
+        f"{where(small, found)}."
+    ]
+
+
+def _smallest_share(found: Sequence[Case]) -> list[str]:
+    """Return an item on the rival that is better than the default on most data sets."""
+    shares = [
+        (compared["better"] / compared["sets"], case, rival, compared)
+        for case in found
+        for rival, compared in case.block["rivals"].items()
+    ]
+    if not shares:
+        return []
+    _, case, rival, compared = min(shares, key=lambda one: one[0])
+    return [
+        "**Single data sets.** The smallest share in the table of rivals is "
+        f"{compared['better']} of {compared['sets']} ({_named(rival)}, {_column(case)})."
+    ]
+
+
+def _limits(runs: Mapping[str, Summary]) -> list[str]:
+    rows = dict.fromkeys(run["settings"]["rows"] for run in runs.values())
+    return [
+        f"Large tables were reduced to a sample of {joined([f'{one:,}' for one in rows], 'or')} rows.",
+        f"The time limit of a selection was {_usual_limit(runs):g} seconds. {_longer(runs)}A method "
+        "without a result ranks last and counts as random columns.",
+        *_partly_run(runs.values()),
+        "Other libraries were called as shown in their documentation, without tuning, and only on "
+        "the labelled rows.",
+    ]
+
+
+def _usual_limit(runs: Mapping[str, Summary]) -> float:
+    return float(min(limit for run in runs.values() for limit in run["limits"]))
+
+
+def _longer(runs: Mapping[str, Summary]) -> str:
+    """Say which methods had a longer time limit in some cells, and whether they needed it."""
+    given: dict[str, tuple[float, int]] = {}
+    for run in runs.values():
+        for method, one in run["longer"].items():
+            limit, cells = given.get(method, (0.0, 0))
+            given[method] = max(limit, one["limit"]), cells + one["cells"]
+    return "".join(
+        f"{_upper(_plain(method))} had up to {limit:g} seconds, and needed more than "
+        f"{_usual_limit(runs):g} in {tables.count(cells, 'cell')}. "
+        for method, (limit, cells) in given.items()
+    )
+
+
+def _partly_run(runs: Iterable[Summary]) -> list[str]:
     """Return a sentence that lists the methods without a result in some cells of their kind."""
     names = {
         row["method"]: None
-        for title in ("a few labels", "a few targets")
-        if _has(run, title)
-        for block in [_block(run, title)]
+        for run in runs
+        for block in run["blocks"]
+        if block["title"] in ("a few labels", "a few targets")
         for row in block["rows"]
         if row["cells"] < block["cells"]
     }
     return [f"Only in a part of the cells ran: {', '.join(names)}."] if names else []
 
 
-def _headline(run: Summary, block: Summary) -> str:
-    rows = [
-        [
-            NAMES[row["method"]],
-            tables.number(row["rank"], 1),
-            *_errors(row),
-            tables.difference(row),
-            tables.shares(row),
-        ]
-        for row in _rows(block, NAMES)
+# --- docs/quality-problems.md
+# --------------------------------------------------------------------------------------------------
+
+
+def problems(sections: Mapping[str, Section]) -> str:
+    parts = [
+        "# Quality of the selections: artificial problems, clusters and counts",
+        "`python benchmarks/quality page` writes this page from stored results. "
+        "[quality.md](quality.md) compares the methods on data sets, and "
+        "[benchmarks/quality/README.md](../benchmarks/quality/README.md) contains all rules.",
     ]
-    header = ["", "rank", *_error_titles(run), "minus random", "worse / better"]
-    return _table(header, rows)
-
-
-def _against_best(runs: Mapping[str, Summary]) -> str:
-    rows = [
-        [
-            block["title"],
-            f"{block['sets']} {SHORT.get(name, name)}",
-            NAMES.get(block["default"]["best"], block["default"]["best"]),
-            f"{signed(block['default']['difference'])} ± {block['default']['standard_error']:.3f}",
-        ]
-        for name, run in runs.items()
-        for block in run["blocks"]
-        if block["title"] != "all levels"
-    ]
-    return _table(["supervision", "data sets", "best other method", "default minus best"], rows)
-
-
-def _times_first(*blocks: Summary) -> str:
-    """Count the blocks in which the default has the best mean rank."""
-    firsts = [
-        min(_rows(block, set(NAMES) - {"all"}), key=lambda row: row["rank"]) for block in blocks
-    ]
-    n_first = sum(row["method"] == "ours" for row in firsts)
-    return "all of these tables" if n_first == len(blocks) else f"{n_first} of these tables"
-
-
-def _beats_all_columns(runs: Mapping[str, Summary]) -> str:
-    """Name the kinds of supervision and learners with a lower error than that of all columns."""
-    found: dict[str, list[str]] = {}
-    both = ((run["learners"], block) for run in runs.values() for block in run["blocks"])
-    for learners, block in both:
-        errors = zip(_row(block, "ours")["errors"], _row(block, "all")["errors"], strict=True)
-        for learner, (ours, every) in zip(learners, errors, strict=True):
-            if ours < every:
-                found.setdefault(f"{block['title']}, {learner}", []).append(
-                    f"{ours:.3f} against {every:.3f}"
-                )
-    if not found:
-        return "in none of the tables"
-    cases = [f"{case} ({_joined(values)})" for case, values in found.items()]
-    return f"with {_joined(cases)}"
-
-
-def _small_leads(runs: Mapping[str, Summary]) -> str:
-    """Name the blocks in which the lead of the default is below two standard errors."""
-    small = [
-        f"{block['title']} ({SHORT.get(name, name)}, {_lead(block)})"
-        for name, run in runs.items()
-        for block in run["blocks"]
-        if -block["default"]["difference"] < 2 * block["default"]["standard_error"]
-    ]
-    if not small:
-        return "**Small leads.** Every lead in the last table exceeds two standard errors."
-    return (
-        "**Small leads.** The lead over the best other method is below two standard errors with "
-        f"{_joined(small)}."
-    )
-
-
-def _worse_cells(runs: Iterable[Summary]) -> str:
-    worse = [
-        cell
-        for run in runs
-        for block in run["blocks"]
-        for cell in block["default"]["worse_than_random"]
-    ]
-    return _joined(list(dict.fromkeys(worse))) if worse else "no single case"
+    for name, (title, _) in SECTIONS.items():
+        if name in sections:
+            one = sections[name]
+            header, *rows = one["table"]
+            parts += [
+                f"## {title}",
+                one["text"],
+                items(*one["items"]),
+                table(
+                    [NAMES.get(cell, cell) for cell in header],
+                    [[NAMES.get(row[0], row[0]), *row[1:]] for row in rows],
+                ),
+            ]
+    return paragraphs(*parts)
 
 
 # --- docs/quality-tables.md
@@ -409,7 +501,6 @@ def _worse_cells(runs: Iterable[Summary]) -> str:
 
 
 def all_tables(runs: Mapping[str, Summary]) -> str:
-    legend = [_bold_term(line) for line in tables.LEGEND]
     parts = [
         "# Quality of the selections: all tables",
         "`python benchmarks/quality page` writes this page from stored results. "
@@ -417,92 +508,47 @@ def all_tables(runs: Mapping[str, Summary]) -> str:
         "`GraphSieve()`. `score_unlike` is relevance × (1 − largest correlation with a selected "
         "column). The other names are those of the registered methods, of the simple references "
         "and of other libraries.",
-        _list(*legend),
+        items(*map(bold_term, tables.LEGEND)),
     ]
     for name, title in ((name, title) for name, title in RUNS.items() if name in runs):
         parts += [
             f"## {title.format(sets=runs[name]['sets'])}",
             *tables.text_of(runs[name], markdown=True),
         ]
-    return _paragraphs(*parts)
-
-
-def _bold_term(line: str) -> str:
-    term, colon, rest = line.partition(": ")
-    return f"**{term}**: {rest}" if colon else line
+    return paragraphs(*parts)
 
 
 # --- Pieces
 # --------------------------------------------------------------------------------------------------
 
 
-def _block(run: Summary, title: str = SUPERVISED) -> Summary:
-    return next(block for block in run["blocks"] if block["title"] == title)
-
-
-def _rows(block: Summary, methods: Iterable[str]) -> list[Summary]:
-    """Return the rows of these methods, in the order of the block."""
-    wanted = set(methods)
-    return [row for row in block["rows"] if row["method"] in wanted]
-
-
-def _row(block: Summary, method: str) -> Summary:
-    return _rows(block, [method])[0]
+def _row(block: Summary, method: str) -> Summary | None:
+    return next((row for row in block["rows"] if row["method"] == method), None)
 
 
 def _errors(row: Summary) -> list[str]:
     return [tables.number(error, 3) for error in row["errors"]]
 
 
-def _lead(block: Summary) -> str:
-    """Return how much lower the error of the default is than that of the best other method."""
-    default = block["default"]
-    return f"{-default['difference']:.3f} ± {default['standard_error']:.3f}"
+def _named(method: str) -> str:
+    return NAMES.get(method, f"`{method}`")
 
 
-def _joined(items: Sequence[str]) -> str:
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"
+def _plain(method: str) -> str:
+    return _named(method).replace("**", "")
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return "\n".join(tables.lines_of([header, *rows], markdown=True)).rstrip("\n")
+def _of(descriptions: Mapping[str, str], ran: Collection[str]) -> list[str]:
+    return [text for method, text in descriptions.items() if method in ran]
 
 
-def _list(*items: str) -> str:
-    return "\n".join(f"- {item}" for item in items)
+def _described(descriptions: Mapping[str, str], ran: Collection[str]) -> str:
+    return joined(_of(descriptions, ran))
 
 
-def _paragraphs(*parts: str) -> str:
-    """Wrap prose and list items at 100 columns, leave tables as they are, and join all parts."""
-    return "\n\n".join(_unless_table(part) for part in parts)
+def _has_trees(run: Summary) -> bool:
+    return "trees" in run["learners"]
 
 
-def _unless_table(part: str) -> str:
-    lines = part.splitlines()
-    if any(line.startswith("|") for line in lines):
-        return part
-    if len(lines) == 1:
-        return _wrapped(part, "  " if part.startswith("- ") else "")
-    return "\n".join(_wrapped(line, "  ") if line.startswith("- ") else line for line in lines)
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    """Wrap a paragraph at 100 columns, but not inside links, code and values with units."""
-    together = re.sub(
-        r"\[[^]]*\]\([^)]*\)|`[^`]*`|\S+ ± \S+|\d [%s]\b|\d %",
-        lambda found: found[0].replace(" ", NO_BREAK),
-        text,
-    )
-    lines = textwrap.fill(
-        together, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-    return lines.replace(NO_BREAK, " ")
-
-
-def _rounded(value: Any) -> Any:
-    """Round to five digits, which is more than any of the tables shows."""
-    if isinstance(value, float):
-        return float(f"{value:.5g}")
-    if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list | tuple) else value
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]

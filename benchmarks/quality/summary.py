@@ -242,6 +242,29 @@ def gaps(found: Grid, method: str, to: str) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in by_set.items()}
 
 
+@dataclass(frozen=True)
+class Paired:
+    """A mean difference of errors over data sets, with its standard error.
+
+    A negative difference means that the first method is better. `better` is the number of `sets` in
+    which its error is smaller.
+    """
+
+    difference: float
+    standard_error: float
+    sets: int
+    better: int
+
+
+def paired(found: Grid, method: str, to: str) -> Paired | None:
+    """Compare two methods over data sets; None if they share no cell."""
+    differences = list(gaps(found, method, to).values())
+    if not differences:
+        return None
+    better = sum(round(difference, DECIMALS) < 0 for difference in differences)
+    return Paired(_mean(differences), standard_error(differences), len(differences), better)
+
+
 def best_single(rows: Sequence[Row]) -> Row | None:
     """Return the other method with the smallest mean error among those run in every cell."""
     most = max((row.cells for row in rows), default=0)

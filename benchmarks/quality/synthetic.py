@@ -22,17 +22,19 @@ from graphsieve import GraphSieve, Supervision
 from graphsieve._base.errors import GraphSieveWarning, InputError
 from graphsieve._base.parameters import nearest
 from graphsieve.assess.evaluation.results import standard_error
-from quality import candidates
+from quality import candidates, results
 from quality.candidates import Candidate
 from quality.references import dense
+from quality.results import Section
 from quality.running import completed
-from quality.tables import lines_of
+from quality.tables import count, lines_of
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 AMOUNTS = {"all": 1.0, "10%": 0.1}
 """Share of the labels or targets that are known."""
+AMOUNT_WORDS = {"all": "all labels or targets", "10%": "10 % of them"}
 FEWEST_LABELS = 2  # of each class
 FEWEST_TARGETS = 5
 FIRST = 10  # columns for which the number of nuisance columns is reported
@@ -118,7 +120,7 @@ def _shifted(
 
 
 def needles(seed: int) -> Artificial:
-    """Generate 10 of 5,000 columns whose class means differ by 1.3 sd, with 100 rows."""
+    """Generate 10 of 5,000 columns with class means that differ by 1.3 sd, with 100 rows."""
     random = np.random.default_rng(seed)
     return _shuffled(*_shifted(100, 5000, 10, 1.3, random), 10, random)
 
@@ -487,6 +489,52 @@ def mean_text(values: Sequence[Any], digits: int, *, with_error: bool = True) ->
     return f"{np.mean(values):.{digits}f}{error}"
 
 
+def section(found: Mapping[str, Sequence[Selection]], seeds: int) -> Section:
+    """Return the section of docs/quality-problems.md: the mean recalls with each amount of labels."""
+    by_cell: dict[tuple[str, str], dict[str, list[Selection]]] = {}
+    for amount, selections in found.items():
+        for one in selections:
+            cell = by_cell.setdefault((one.problem, one.method), {})
+            cell.setdefault(amount, []).append(one)
+    problems = list(dict.fromkeys(problem for problem, _ in by_cell))
+    methods = list(dict.fromkeys(method for _, method in by_cell))
+    rows = [
+        [problem, *(_recalls(by_cell.get((problem, method), {})) for method in methods)]
+        for problem in problems
+    ]
+    amounts = " / with ".join(AMOUNT_WORDS[amount] for amount in found)
+    errors = [
+        standard_error([one.recall for one in some])
+        for cell in by_cell.values()
+        for some in cell.values()
+        if seeds > 1 and not any(one.failed for one in some)
+    ]
+    incomplete = any("" in row for row in rows)
+    empty = " An empty cell means that the method cannot run." if incomplete else ""
+    largest = f" The largest standard error is {max(errors):.2f}." if errors else ""
+    return results.section(
+        "Mean recall of the k true columns, or blocks of copies, among the first k columns: with "
+        f"{amounts}. The means are over {count(seeds, 'table')} of each problem.{largest}{empty}",
+        [["problem", *methods], *rows],
+        [f"`{problem}`: {description(problem)}" for problem in problems],
+    )
+
+
+def description(problem: str) -> str:
+    """Return the docstring of a problem without its verb."""
+    return " ".join((PROBLEMS[problem].__doc__ or "").split()).removeprefix("Generate ")
+
+
+def _recalls(cell: Mapping[str, Sequence[Selection]]) -> str:
+    """Return the mean recalls with each amount of labels; empty if the method cannot run."""
+    return " / ".join(
+        "failed"
+        if any(one.failed for one in some)
+        else f"{np.mean([one.recall for one in some]):.2f}"
+        for some in cell.values()
+    )
+
+
 # --- The command
 # --------------------------------------------------------------------------------------------------
 
@@ -506,10 +554,14 @@ def main(arguments: Sequence[str], *, log: Callable[[str], None]) -> int:
     seeds = (2 if given.quick else 5) if given.seeds is None else given.seeds
     if seeds < 1:
         raise InputError(f"--seeds must be at least 1, got {seeds}.")
+    selections: dict[str, list[Selection]] = {}
     for name in amounts:
         found = run(problems, methods, amount=AMOUNTS[name], seeds=seeds, log=log)
+        selections[name] = found[0]
         print(f"Known labels: {name}. Mean ± standard error, seeds: {seeds}\n")
         print(report(*found, markdown=given.markdown) + "\n", flush=True)
+    if given.store:
+        results.add("synthetic", section(selections, seeds))
     return 0
 
 
@@ -544,4 +596,5 @@ def _parser() -> argparse.ArgumentParser:
         "--quick", action="store_true", help=f"two seeds of the problems {', '.join(QUICK)}"
     )
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    results.add_option(parser)
     return parser

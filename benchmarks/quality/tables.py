@@ -48,6 +48,11 @@ TRAINED_ON = {
     ALL_LABELS: "The learners train on all labels of the training rows.",
     KNOWN_LABELS: "The learners train on the rows with known labels only.",
 }
+RIVALS = (
+    *("fastcan", "score_unlike", "jmi", "cmim", "ridge_rfe", "forests_unlike", "mrmr"),
+    *("equal_weights", "pivoted_qr", "hsic_lasso"),
+)
+"""Methods with which the default is compared one by one."""
 WIDTH = 100  # columns of the prose
 Summary = dict[str, Any]  # The values of one run, ready for JSON.
 
@@ -101,6 +106,7 @@ def summarised(records: Sequence[Mapping[str, Any]], settings: Settings) -> Summ
         "settings": asdict(settings),
         "learners": titles,
         "limits": sorted({record["limit"] for record in records}),
+        "longer": _longer(records),
         "sets": len({name for name, _ in found}),
         "blocks": blocks,
         "not_run": [_with_package(name) for name in CANDIDATES if name not in ran],
@@ -123,7 +129,7 @@ def _block(title: str, found: summary.Grid, learners: Sequence[str]) -> Summary:
         "levels": [level for level in NAMES if any(level == other for _, other in found)],
         "rows": [_without_nan(asdict(row)) for row in rows],
         **(
-            {"default": _default(found, rows, learners)}
+            {"default": _default(found, rows, learners), "rivals": _rivals(found)}
             if any(row.method == "ours" for row in rows)
             else {}
         ),
@@ -133,19 +139,21 @@ def _block(title: str, found: summary.Grid, learners: Sequence[str]) -> Summary:
 def _default(found: summary.Grid, rows: Sequence[summary.Row], learners: Sequence[str]) -> Summary:
     """Compare the default with the best single method, and list where random columns are better."""
     best = summary.best_single(rows)
+    paired = None if best is None else summary.paired(found, "ours", best.method)
     compared: Summary = {"best": None}
-    if best is not None:
-        differences = list(summary.gaps(found, "ours", best.method).values())
-        compared = {
-            "best": best.method,
-            "difference": sum(differences) / len(differences),
-            "standard_error": standard_error(differences),
-        }
+    if best is not None and paired is not None:
+        compared = {"best": best.method} | asdict(paired)
     worse = [
         f"{name} {level} {learners[learner]} ({signed(test.difference)}, p = {test.p:.2g})"
         for name, level, learner, test in summary.worse_cells(found, "ours")
     ]
     return _without_nan(compared) | {"worse_than_random": worse}
+
+
+def _rivals(found: summary.Grid) -> Summary:
+    """Compare the default with each rival that ran."""
+    pairs = {name: summary.paired(found, "ours", name) for name in RIVALS}
+    return {name: _without_nan(asdict(one)) for name, one in pairs.items() if one is not None}
 
 
 def _failures(records: Iterable[Mapping[str, Any]]) -> list[Summary]:
@@ -160,6 +168,20 @@ def _failures(records: Iterable[Mapping[str, Any]]) -> list[Summary]:
         {"method": method, "reason": reason, "cells": cells}
         for (method, reason), cells in reasons.items()
     ]
+
+
+def _longer(records: Sequence[Mapping[str, Any]]) -> Summary:
+    """Return the methods with a longer time limit than others: the limit, and how many cells needed
+    it.
+    """
+    usual = min((record["limit"] for record in records), default=0.0)
+    found: Summary = {}
+    for record in records:
+        if record["limit"] > usual:
+            one = found.setdefault(record["method"], {"limit": usual, "cells": 0})
+            one["limit"] = max(one["limit"], record["limit"])
+            one["cells"] += not record["failed"] and max(record["seconds"]) > usual
+    return found
 
 
 def _without_nan(values: Summary) -> Summary:
@@ -181,7 +203,7 @@ def text_of(run: Summary, *, markdown: bool, details: Sequence[str] = ()) -> lis
         f" × {settings['repeats']}" if settings["repeats"] > 1 else ""
     )
     parts = [
-        f"{_count(run['sets'], 'data set')} with at most {settings['rows']} rows, {times}. "
+        f"{count(run['sets'], 'data set')} with at most {settings['rows']} rows, {times}. "
         f"{TRAINED_ON[settings['protocol']]}",
         *(_block_text(block, run["learners"], markdown) for block in run["blocks"]),
         *details,
@@ -201,7 +223,7 @@ def text_of(run: Summary, *, markdown: bool, details: Sequence[str] = ()) -> lis
 def _block_text(block: Summary, learners: Sequence[str], markdown: bool) -> str:
     title = (
         f"{block['title'].capitalize() if markdown else block['title']}: "
-        f"{_count(block['sets'], 'data set')}, {_count(block['cells'], 'cell')} "
+        f"{count(block['sets'], 'data set')}, {count(block['cells'], 'cell')} "
         f"({', '.join(block['levels'])})"
     )
     header = [
@@ -213,13 +235,14 @@ def _block_text(block: Summary, learners: Sequence[str], markdown: bool) -> str:
         "seconds",
     ]
     rows = [header, *(_shown(row, block["cells"]) for row in block["rows"])]
-    compared = default_text(block["default"]) if "default" in block else []
+    texts = default_text(block["default"]) if "default" in block else []
+    compared = [textwrap.fill(text, WIDTH, break_on_hyphens=False) for text in texts]
     return "\n".join([_heading(title, markdown), *lines_of(rows, markdown), *compared])
 
 
 def _shown(row: Summary, cells: int) -> list[str]:
     counts = [
-        *([] if row["cells"] == cells else [_count(row["cells"], "cell")]),
+        *([] if row["cells"] == cells else [count(row["cells"], "cell")]),
         *([f"{row['failed']} failed"] if row["failed"] else []),
     ]
     return [
@@ -241,7 +264,7 @@ def difference(row: Summary) -> str:
     """Return the difference from random columns ± its standard error; empty for random columns."""
     if row["method"] == "random" or row["difference"] is None:
         return ""
-    return signed(row["difference"]) + _plus_minus(row["standard_error"])
+    return signed(row["difference"]) + plus_minus(row["standard_error"])
 
 
 def shares(row: Summary) -> str:
@@ -256,7 +279,7 @@ def default_text(compared: Summary) -> list[str]:
     if compared["best"] is not None:
         lines.append(
             f"Error of the default minus that of the best other method ({compared['best']}): "
-            f"{signed(compared['difference'])}{_plus_minus(compared['standard_error'])}."
+            f"{signed(compared['difference'])}{plus_minus(compared['standard_error'])}."
         )
     worse = ", ".join(compared["worse_than_random"])
     return [
@@ -284,7 +307,7 @@ def _cell(
         tests = summary.verdicts({key: cell}, name)
         errors = [
             number(values.mean(), 3)
-            + _plus_minus(standard_error(values, test_ratio=result.test_ratio))
+            + plus_minus(standard_error(values, test_ratio=result.test_ratio))
             for values in result.errors
         ]
         p = [
@@ -300,7 +323,7 @@ def _with_package(name: str) -> str:
     return name if candidate.installed else f"{name} (package {candidate.package} is not installed)"
 
 
-def _count(count: int, noun: str) -> str:
+def count(count: int, noun: str) -> str:
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 
@@ -323,5 +346,5 @@ def signed(value: float) -> str:
     return "" if math.isnan(value) else f"{value:+.3f}".replace("-", "−")
 
 
-def _plus_minus(error: float | None) -> str:
+def plus_minus(error: float | None) -> str:
     return "" if error is None or math.isnan(error) else f" ± {error:.3f}"
