@@ -643,7 +643,7 @@ def draw_how_many(path: Path, counts: dict[tuple[str, str], Any]) -> None:
     for axis, key in zip(axes.flat, shown, strict=True):
         draw_curve(axis, counts[key])
         axis.set_title(titles[key], loc="left", fontsize=10.5, color=INK)
-    axes.flat[0].set_ylabel("explained variance of relevant columns (%)", fontsize=8.5, color=SOFT)
+    axes.flat[0].set_ylabel("explained by the first columns (%)", fontsize=8.5, color=SOFT)
     figure.savefig(path, dpi=130, facecolor="white")
     print(f"Figure: {path}")
 

@@ -918,7 +918,7 @@ def test_equal_errors_are_not_better():
 @pytest.mark.parametrize(
     ("difference", "error", "expected"),
     [
-        (-0.02, 0.01, "first"),
+        (-0.02, 0.01, "ahead"),
         (-0.01, 0.01, "level"),
         (0.01, 0.01, "level"),
         (0.02, 0.01, "behind"),
@@ -954,15 +954,15 @@ def test_verdicts_are_in_words():
         ],
     )
     assert verdicts.in_words(verdicts.cases(runs)) == {
-        "first": "without labels and with few labels (development)",
+        "ahead": "without labels and with few labels (development)",
         "level": "with few labels (other) and with all labels (development)",
-        "behind": "with all labels (other) and if the learners also see only few labels",
+        "behind": "with all labels (other) and with few labels for the learners as well",
     }
     block = " ".join(page.readme_block(runs).split())
-    assert "the default is first without labels and with few labels (development); level" in block
+    assert "the default is ahead without labels and with few labels (development); level" in block
     text = " ".join(page.quality(runs).split())
     assert "**Level**: with few labels, other +0.005 ± 0.010" in text
-    assert text.index("**First**") < text.index("**Level**") < text.index("**Behind**")
+    assert text.index("**Ahead**") < text.index("**Level**") < text.index("**Behind**")
 
 
 @pytest.mark.parametrize(
@@ -1034,7 +1034,7 @@ def test_pages_show_both_protocols_and_the_complete_level():
     text = page.quality(runs)
     for expected in (
         "|  | few labels | other: few labels | all labels | other: all labels |",
-        "| few for learners too | other: few for learners too |",
+        "| few labels, learners too | other: few labels, learners too |",
         "Three-fold cross-validation",
         "50 extremely randomised trees",
         "The 6 *other* data sets",
@@ -1043,7 +1043,7 @@ def test_pages_show_both_protocols_and_the_complete_level():
     assert all(line.count("|") <= 8 for line in text.splitlines())  # at most seven columns
     every = page.all_tables(runs)
     assert every.count("The learners train on the rows with known labels only.") == 2
-    assert "learners with the known labels only" in every
+    assert "learners with known labels only" in every
 
 
 def test_sections_of_problems_are_rendered():

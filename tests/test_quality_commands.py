@@ -672,8 +672,10 @@ def test_the_section_of_counts_has_a_row_for_each_amount():
         ["4 labels per class", "0 of 1", "", "", ""],
         ["all labels or targets", "1 of 1", "+0.050", "1 of 2", "2 of 2"],
     ]
-    text = "It is measured on 1 data set with at most 800 rows, without 1 cell that took too long."
-    assert section["text"].endswith(text)
+    assert section["text"].endswith(
+        "The number is measured on 1 data set with at most 800 rows, without 1 cell that took too "
+        "long."
+    )
     assert section["items"][1].endswith("by more than a third on 1 of 1 data set.")
 
 
@@ -694,7 +696,9 @@ def test_the_section_of_synthetic_shows_both_amounts():
     # The recalls 1 and 0.5 have the standard error 0.25.
     assert "with all labels or targets / with 10 % of them" in section["text"]
     assert "The largest standard error is 0.25." in section["text"]
-    assert section["items"][0].startswith("`xor`: classes by the sign of the product of 2 of 100")
+    assert section["items"][0].startswith(
+        "`xor`: 100 normal columns and 300 rows. The class is the sign"
+    )
 
 
 def test_sections_are_stored_under_their_names(tmp_path, monkeypatch, small, capsys):

@@ -183,10 +183,10 @@ def section(outcomes: Sequence[Outcome], rows: int) -> Section:
     return results.section(
         "K-means searches for as many clusters as there are classes, in the first "
         f"{', '.join(map(str, SIZES[:-1]))} and {SIZES[-1]} columns that are selected without "
-        f"supervision. It is measured on {count(n_sets, 'data set')} with at most {rows} rows. Accuracy is the share "
-        "of rows in the cluster of their class, under the best matching. NMI is the normalised "
-        "mutual information of clusters and classes. For both, larger is better. Rank is the mean "
-        "over data sets, numbers of columns and both measures.",
+        f"supervision. The comparison uses {count(n_sets, 'data set')} with at most {rows} rows. "
+        "*Accuracy* is the share of rows in the cluster of their class, under the best matching. "
+        "*NMI* is the normalised mutual information of clusters and classes. For both, larger is "
+        "better. *Rank* is the mean rank over data sets, numbers of columns and both measures.",
         rows_of(outcomes),
     )
 

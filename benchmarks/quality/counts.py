@@ -151,7 +151,7 @@ def n_selected(sieve: GraphSieve) -> int:
 
 
 def run_cell(cell: Cell, settings: Settings, limit: float) -> Record:
-    """Return the record of a cell. A fit that takes longer than the limit is the only failure."""
+    """Return the record of a cell. The only possible failure is a fit over the time limit."""
     data = problem(
         cell.dataset, rows=settings.rows, folds=settings.folds, repeats=1, seed=settings.seed
     )
@@ -167,7 +167,7 @@ def run_cell(cell: Cell, settings: Settings, limit: float) -> Record:
     start = time.perf_counter()
     try:
         with warnings.catch_warnings():
-            # A warning about few labels in every draw. The table shows the consequences.
+            # Every draw may warn about few labels. The table shows the consequences.
             warnings.simplefilter("ignore")
             record |= measured(data, cell.amount, settings, limit)
     except OverTimeError:
@@ -253,7 +253,7 @@ def _errors(
 def cells(
     available: Iterable[tuple[str, str]], parts: Iterable[str], settings: Settings
 ) -> list[Cell]:
-    """Return all cells to run. Draws that would show every label are left to the amount `all`."""
+    """Return all cells to run. Amounts that would show every label are covered by `all`."""
     found = []
     available = list(available)
     for part in parts:
@@ -542,8 +542,8 @@ def section(records: Iterable[Record], settings: Settings) -> Section:
     ]
     n_failed = len(mine) - len(done)
     return results.section(
-        'With `n_features_to_select="auto"`, the default chooses the number of columns. It is measured '
-        f"on {count(len({one['dataset'] for one in done}), 'data set')} with at most "
+        'With `n_features_to_select="auto"`, the default chooses the number of columns. The number '
+        f"is measured on {count(len({one['dataset'] for one in done}), 'data set')} with at most "
         f"{settings.rows} rows"
         + (f", without {count(n_failed, 'cell')} that took too long." if n_failed else "."),
         [
@@ -563,10 +563,12 @@ def section(records: Iterable[Record], settings: Settings) -> Section:
             f"More labels reduce the median number by more than a third on {n_falling} of "
             f"{count(len(by_set), 'data set')}.",
             "*Error − best*: mean error with the chosen number minus that with the best number in "
-            "the same order, with all labels for the learners and the standard error over data "
-            f"sets ({settings.folds} folds).",
-            "*Within*, *at most twice*: data sets × learners in which this difference is at most one "
-            "standard error, and in which the number is at most twice the smallest sufficient one.",
+            "the same order, ± standard error over data sets. The learners train on all labels "
+            f"({settings.folds} folds).",
+            "*Within one standard error*: data sets × learners in which this difference is at most "
+            "one standard error.",
+            "*At most twice the smallest*: data sets × learners in which the number is at most "
+            "twice the smallest sufficient number.",
         ],
     )
 

@@ -12,11 +12,11 @@ from quality.markdown import bold_term, items, joined, paragraphs, table
 from quality.results import Section
 from quality.tables import RIVALS, Summary, signed
 from quality.verdicts import (
+    AHEAD,
     ALL_REGIMES,
     EVERY,
     EXPERT,
     FEW,
-    FIRST,
     GROUPS,
     KNOWN,
     KNOWN_SUFFIX,
@@ -40,8 +40,8 @@ MARKS = "<!-- quality -->", "<!-- /quality -->"
 RUNS = {
     "development": "The {sets} development data sets",
     "unseen": "The {sets} other data sets, not used to choose the default",
-    "development_known": "The {sets} development data sets, learners with the known labels only",
-    "unseen_known": "The {sets} other data sets, learners with the known labels only",
+    "development_known": "The {sets} development data sets, learners with known labels only",
+    "unseen_known": "The {sets} other data sets, learners with known labels only",
 }
 SECTIONS = {
     "synthetic": ("Artificial problems", "artificial problems"),
@@ -72,7 +72,7 @@ NAMES = {
 REFERENCES = {
     "score_unlike": "relevance × (1 − largest correlation with a selected column)",
     "forests_unlike": "random-forest importance × the same factor",
-    "propagated_unlike": "the same after label propagation",
+    "propagated_unlike": "relevance after label propagation × the same factor",
     "pivoted_qr": "pivoted QR",
     "equal_weights": "column subset selection with equal weights",
     "facility_location": "facility location on squared correlations",
@@ -174,7 +174,10 @@ def _sets(runs: Mapping[str, Summary]) -> str:
     development = f"{runs['development']['sets']} development data sets"
     if "unseen" not in runs:
         return development
-    return f"{development} and {runs['unseen']['sets']} others, not used to choose the default"
+    return (
+        f"{development} and {runs['unseen']['sets']} others that were not used to choose the "
+        "default"
+    )
 
 
 def _amounts(runs: Mapping[str, Summary], regime: Regime) -> str:
@@ -217,18 +220,18 @@ def quality(runs: Mapping[str, Summary], sections: Collection[str] = ()) -> str:
         "## How they were compared",
         items(*_rules(runs)),
         "## Results",
-        "The table shows the mean error minus that of random columns. Below zero is better. "
-        f"*Labels* include targets. {EMPTY}: the method needs labels, or did not run on all data "
-        "sets.",
+        "The table shows the mean error minus that of random columns. Negative values are better. "
+        f"*Labels* include targets. {EMPTY} means that the method needs labels or did not run on "
+        "all data sets.",
         _overview(runs, IN_OVERVIEW),
-        "Compared with the best other method, the default is first, level or behind as follows. "
+        "Compared with the best other method, the default is ahead, level or behind as follows. "
         "The numbers are its error minus that of the other method, ± standard error over data sets. "
-        "Level means within one standard error.",
+        "*Level* means within one standard error.",
         items(*_verdicts(every)),
         f"The best other method is chosen after the fact, which favours it. {_worse_than_random(every)}",
         "## The default minus each rival",
-        "Mean difference of the error over data sets ± standard error, and the share of data sets "
-        "where the default is better:",
+        "Mean difference in error over data sets ± standard error, and the share of data sets "
+        "on which the default is better:",
         _against_rivals(found),
         "## Where the default loses",
         items(*_losses(found)),
@@ -390,7 +393,7 @@ def _random_columns(found: Sequence[Case]) -> str:
     ]
     return (
         "**Random columns.** The default is significantly better than random columns (p < .05, "
-        "paired over folds) in only a part of the development data sets × learners: "
+        "paired over folds) in only some of the development data sets × learners: "
         f"{joined(shares)}."
     )
 
@@ -400,7 +403,7 @@ def _small_leads(found: Sequence[Case]) -> list[str]:
     small = []
     for case in found:
         compared = case.block["default"]
-        if case.verdict == FIRST and -compared["difference"] < 2 * compared["standard_error"]:
+        if case.verdict == AHEAD and -compared["difference"] < 2 * compared["standard_error"]:
             small.append(case)
     if not small:
         return []
@@ -421,7 +424,7 @@ def _smallest_share(found: Sequence[Case]) -> list[str]:
         return []
     _, case, rival, compared = min(shares, key=lambda one: one[0])
     return [
-        "**Single data sets.** The smallest share in the table of rivals is "
+        "**Single data sets.** The default is least often better in this comparison: "
         f"{compared['better']} of {compared['sets']} ({_named(rival)}, {_column(case)})."
     ]
 
@@ -466,7 +469,7 @@ def _partly_run(runs: Iterable[Summary]) -> list[str]:
         for row in block["rows"]
         if row["cells"] < block["cells"]
     }
-    return [f"Only in a part of the cells ran: {', '.join(names)}."] if names else []
+    return [f"These methods ran in only some of the cells: {', '.join(names)}."] if names else []
 
 
 # --- docs/quality-problems.md

@@ -56,8 +56,8 @@ OTHER_TARGETS = (
 OTHER = (*OTHER_CLASSES, *OTHER_TARGETS)
 """Data sets that were not used to choose the default. They are reserved for final checks.
 
-Not listed are variants of development data sets (leukemia_allaml, leukemia_discrete and
-colon_discrete), and horse_colic, in which nearly every row has a missing value.
+Variants of development data sets (leukemia_allaml, leukemia_discrete and colon_discrete) are not
+listed, nor is horse_colic, in which nearly every row has a missing value.
 """
 DEVELOPMENT = (*CLASSES, *TARGETS)
 QUICK = ("wine", "ionosphere", "sonar", "colon", "orl", "tecator", "corn_m5", "gasoline_nir")

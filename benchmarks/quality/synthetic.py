@@ -120,13 +120,13 @@ def _shifted(
 
 
 def needles(seed: int) -> Artificial:
-    """Generate 10 of 5,000 columns with class means that differ by 1.3 sd, with 100 rows."""
+    """Generate 5,000 columns and 100 rows. The class means of 10 columns differ by 1.3 sd."""
     random = np.random.default_rng(seed)
     return _shuffled(*_shifted(100, 5000, 10, 1.3, random), 10, random)
 
 
 def circle(seed: int) -> Artificial:
-    """Generate classes inside and outside a circle in 2 of 100 uniform columns, with 200 rows."""
+    """Generate 100 uniform columns and 200 rows. A circle in 2 columns separates the classes."""
     random = np.random.default_rng(seed)
     X = random.uniform(-1, 1, (200, 100))
     # The circle contains half of the square.
@@ -135,21 +135,27 @@ def circle(seed: int) -> Artificial:
 
 
 def xor(seed: int) -> Artificial:
-    """Generate classes by the sign of the product of 2 of 100 normal columns, with 300 rows."""
+    """Generate 100 normal columns and 300 rows.
+
+    The class is the sign of the product of 2 columns.
+    """
     random = np.random.default_rng(seed)
     X = random.standard_normal((300, 100))
     return _shuffled(X, (X[:, 0] * X[:, 1] > 0).astype(np.int64), 2, random)
 
 
 def parity(seed: int) -> Artificial:
-    """Generate classes by the parity of 3 of 100 binary columns, with 500 rows."""
+    """Generate 100 binary columns and 500 rows. The class is the parity of 3 columns."""
     random = np.random.default_rng(seed)
     X = random.integers(2, size=(500, 100)).astype(np.float64)
     return _shuffled(X, X[:, :3].sum(axis=1).astype(np.int64) % 2, 3, random)
 
 
 def friedman(seed: int) -> Artificial:
-    """Generate Friedman's first regression problem with 5 of 100 columns and 200 rows."""
+    """Generate 100 columns and 200 rows.
+
+    The target is that of Friedman's first problem, with 5 true columns.
+    """
     random = np.random.default_rng(seed)
     X = random.random((200, 100))
     y = 10 * np.sin(np.pi * X[:, 0] * X[:, 1]) + 20 * (X[:, 2] - 0.5) ** 2
@@ -184,13 +190,13 @@ def sparse_binary(seed: int) -> Artificial:
 
 
 def minority(seed: int) -> Artificial:
-    """Generate 5 of 100 columns shifted by 1.5 sd in a class of 6 %, with 500 rows."""
+    """Generate 100 columns and 500 rows. In a class of 6 %, 5 columns are shifted by 1.5 sd."""
     random = np.random.default_rng(seed)
     return _shuffled(*_shifted(500, 100, 5, 1.5, random, share=0.06), 5, random)
 
 
 def heavy_tails(seed: int) -> Artificial:
-    """Generate 100 Cauchy columns, of which 10 are shifted by 1.5 quartiles, with 200 rows."""
+    """Generate 100 Cauchy columns and 200 rows. In one class, 10 are shifted by 1.5 quartiles."""
     random = np.random.default_rng(seed)
     X, y = random.standard_cauchy((200, 100)), _two_classes(200, random)
     X[:, :10] += _shift(y, 10, 1.5, random)
@@ -198,9 +204,9 @@ def heavy_tails(seed: int) -> Artificial:
 
 
 def typo(seed: int) -> Artificial:
-    """Generate 10 of 100 columns shifted by 1 sd, and a value 1e6 in a noise column.
+    """Generate 100 columns and 200 rows. In one class, 10 columns are shifted by 1 sd.
 
-    There are 200 rows.
+    One noise column contains the value 1e6.
     """
     random = np.random.default_rng(seed)
     X, y = _shifted(200, 100, 10, 1.0, random)
@@ -209,9 +215,9 @@ def typo(seed: int) -> Artificial:
 
 
 def nuisance(seed: int) -> Artificial:
-    """Generate 10 real columns, 200 nuisance columns of 5 factors, and 290 noise columns.
+    """Generate 10 real columns, 200 nuisance columns with 5 factors, and 290 noise columns.
 
-    The real columns are shifted by 1.5 sd in one class. 20 of 200 rows are labelled.
+    The real columns are shifted by 1.5 sd in one class. Of the 200 rows, 20 are labelled.
     """
     random = np.random.default_rng(seed)
     real, y = _shifted(200, 10, 10, 1.5, random)

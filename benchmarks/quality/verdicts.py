@@ -17,7 +17,7 @@ from quality.tables import Summary
 KNOWN_SUFFIX = "_known"  # ends the name of a run in which the learners train on the known labels
 GROUPS: Mapping[str, str] = MappingProxyType({"development": "development", "unseen": "other"})
 """The words for the groups of data sets. The keys are the names of their runs."""
-FIRST, LEVEL, BEHIND = VERDICTS = ("first", "level", "behind")
+AHEAD, LEVEL, BEHIND = VERDICTS = ("ahead", "level", "behind")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ EVERY = Regime(
     "all labels",
 )
 KNOWN = Regime(
-    KNOWN_LABELS, _FEW, "if the learners also see only few labels", "few for learners too"
+    KNOWN_LABELS, _FEW, "with few labels for the learners as well", "few labels, learners too"
 )
 REGIMES = (NONE, FEW, EVERY, KNOWN)
 PAIRS = Regime(ALL_LABELS, ("pairs",), "with pairs", "pairs")
@@ -91,13 +91,13 @@ def cases(runs: Mapping[str, Summary], regimes: Iterable[Regime] = REGIMES) -> l
 
 
 def verdict(compared: Summary) -> str | None:
-    """Return "first", "behind", or "level" if the difference is at most one standard error."""
+    """Return "ahead", "behind", or "level" if the difference is at most one standard error."""
     if compared["best"] is None:
         return None
     error = compared["standard_error"]
     if error is None or abs(compared["difference"]) <= error:
         return LEVEL
-    return FIRST if compared["difference"] < 0 else BEHIND
+    return AHEAD if compared["difference"] < 0 else BEHIND
 
 
 def in_words(found: Iterable[Case]) -> dict[str, str]:
@@ -110,7 +110,7 @@ def in_words(found: Iterable[Case]) -> dict[str, str]:
 def where(some: Iterable[Case], found: Iterable[Case]) -> str:
     """Return the regimes of some of the cases.
 
-    The groups of data sets are named if only a part of those of a regime are included.
+    The groups of data sets are named if only some of those of a regime are included.
     """
     included, possible = _groups(some), _groups(found)
     return joined(

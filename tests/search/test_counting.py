@@ -544,7 +544,7 @@ def test_features_that_predict_only_together_are_counted_by_the_prediction():
     assert not found.matter.mask.any()
     assert found.skill > 0.9
     assert (count.n, count.rule) == (2, "explained")
-    assert "Together, the features predict the target better than by chance" in count.reason
+    assert "Together, the features predict the target better than chance" in count.reason
     assert set(found.path.order[:2]) == {0, 1}
 
 

@@ -22,8 +22,8 @@ def on_observed(
     """Return one value per feature, computed on the samples where the feature is observed.
 
     `evaluate` computes the values for a table without gaps, in which missing samples have mass 0.
-    With `n_values`, it returns so many rows of values. A feature that is observed in too few samples
-    gets NaN.
+    With `n_values`, it returns that many rows of values. A feature that is observed in too few
+    samples gets NaN.
     """
     if table.gaps is None:
         return evaluate(table)

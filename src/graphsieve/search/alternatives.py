@@ -1,16 +1,16 @@
 """Candidate searches, and the choice among them by cross-validation.
 
-The default search finds features that are related to the supervision one by one. With enough
+The default search finds features that are individually related to the supervision. With enough
 labels, other searches are compared with it. ReliefF finds features that matter only in combination.
-Backward elimination finds features that matter only next to others. Fisher score × dissimilarity is
-best in some tables of text.
+Backward elimination finds features that matter only once others are selected. Fisher score ×
+dissimilarity is best on some tables of text.
 
 Each candidate selects features from four fifths of the labels. Nearest neighbours and a ridge
-regression on its first features then predict the others. Candidates that are not better than the
-default in two folds are dropped. The default is kept unless another candidate is better by 0.01 on
-average, and by more than one standard error. The candidate must also be clearly better than the
-most frequent class or the mean. The errors are averaged over several numbers of features, so the
-choice does not depend on the number requested.
+regression on its first features then predict the remaining labels. Candidates that are not better
+than the default in the first two folds are dropped. The default is kept unless another candidate is
+better by at least 0.01 on average, and by at least one standard error. The candidate must also be
+clearly better than the most frequent class or the mean. The errors are averaged over several
+numbers of features, so the choice does not depend on the number requested.
 
 Nothing here is random. The folds follow from the labels and the values, so the order of the samples
 has no effect.
@@ -107,7 +107,7 @@ def _by_relieff(case: Case, whole: Table, n_wanted: int) -> DiversePath:
 def _unlike(case: Case, whole: Table, scores: Floats, n_wanted: int) -> DiversePath:
     """Select by score × (1 − largest correlation with a selected feature).
 
-    Scores of 0 and less become tiny weights in the same order, so that the order of the columns
+    Scores of 0 or less become tiny weights in the same order, so that the order of the columns
     never decides.
     """
     scores = np.nan_to_num(np.abs(scores) if case.known.targets is not None else scores)
@@ -325,7 +325,7 @@ def _without_outliers(targets: Floats) -> Floats:
 
 
 def _in_memory(table: Table) -> Table:
-    """Read a table of few rows, which is used many times."""
+    """Read a table with few rows into memory, because it is used many times."""
     if isinstance(table, MemoryTable):
         return table
     values = table.corner(np.arange(table.n_samples))
@@ -373,7 +373,7 @@ def _rows_to_compare(table: Table, known: Supervision) -> Integers | None:
 
 
 def _ordered_by_content(table: Table) -> Integers:
-    """Return the samples in an order that depends neither on that of samples nor of columns.
+    """Return the samples in an order that does not depend on that of the samples or columns.
 
     They are sorted by sums over their values. Samples that contain the same values in different
     columns are distinguished by a sum in which each column has a weight of its own.
@@ -500,7 +500,7 @@ def _predictions(
 
 
 def can_compare(table: Table, choice: Choice) -> bool:
-    """Whether the candidates can be compared. They know neither weights nor choices of the user."""
+    """Whether candidates can be compared. They support neither weights nor choices of the user."""
     any_feature = choice.candidates is None or bool(choice.candidates.all())
     same_cost = choice.cost is None or bool((choice.cost == choice.cost[0]).all())
     return not choice.keep and any_feature and same_cost and table.weights is None

@@ -33,7 +33,7 @@ from graphsieve.table.columns import Table
 FALSE_DISCOVERIES = 0.05  # false discovery rate of the tests
 FEWEST_ROWS = 10  # With fewer rows there are too few permutations for a test.
 # Minimum number of rows (at most a quarter of them) that differ from the most frequent value of a
-# column. In rarer values, coincidences look like associations.
+# column. With rarer values, coincidences look like associations.
 SUPPORT = 10
 NOTHING_LEFT = 1e-9  # relative size below which a remainder is rounding error
 NO_VARIANCE = 1e-9  # relative to the squared mean; below it, permutations do not change the sum

@@ -1,17 +1,18 @@
 """The number of features that are worth keeping.
 
 Features are taken in selection order until they explain 95 % of the features that matter, weighted
-by relevance, and 95 % of these features and the predicted labels together. The prediction has the
-weight of its skill, because the noise in a poor prediction is not worth explaining. If features are
-very similar, as in spectra, a few explain nearly all variance, but the remaining variance may
-distinguish the samples. If at most a tenth of the features is enough, more are therefore added
-while each explains far more of the remaining variance than expected by chance, up to twice the
-square root of the number of known labels (without labels, of the number of samples).
+by relevance, and 95 % of these features and the predicted labels together. The prediction is
+weighted by its skill, because the noise in a poor prediction is not worth explaining.
 
-There are two upper limits. The number never exceeds the number of known labels. No feature follows
-the last one that matters if these features alone predict held-out labels clearly better than all
-features. If no feature matters, the number can be defended only if all features together predict
-held-out labels far better than by chance.
+If features are very similar, as in spectra, a few explain nearly all variance, but the remaining
+variance may distinguish the samples. If at most a tenth of the features is enough, further features
+are therefore added. Each must explain far more of the remaining variance than expected by chance.
+The limit is twice the square root of the number of known labels (without labels, of samples).
+
+There are two upper limits. The number never exceeds the number of known labels. If the features
+that matter alone predict held-out labels clearly better than all features, no feature follows the
+last one that matters. If no feature matters, a number is justified only if all features together
+predict held-out labels far better than chance.
 
 Samples of one group, such as copies or repeated measurements, count once.
 """
@@ -39,8 +40,8 @@ UNRELATED_ALONE = 1000  # if no feature is associated with the supervision
 # therefore 1 + 3√2 times the mean, or about 5.
 FAR_MORE = 5.0
 ALIKE = 0.1  # If at most this share of the features explains enough, they are very similar.
-# Upper limit of the number of features if similar features are added, as a multiple of the root
-# of the number of known labels or of samples.
+# Upper limit of the number of features if similar features are added, as a multiple of the square
+# root of the number of known labels or of samples.
 ALIKE_PER_ROOT = 2
 
 
@@ -53,9 +54,9 @@ class Count:
     n : int
         The number of features. It is 0 if no feature can be distinguished from noise.
     curve : tuple of (size, explained, chance)
-        Share that the first `size` features explain of the features that matter, or of these and
-        the prediction together, whichever is smaller, and the share that as many random features
-        would explain.
+        `explained` is what the first `size` features explain: the share of the features that
+        matter, or of these and the prediction together, whichever is smaller. `chance` is the share
+        that as many random features would explain.
     reason : str
         The reason for this number, in sentences.
     rule : {"explained", "alike", "relevant", "labels", "predicted", "cap", "nothing"}
@@ -145,7 +146,7 @@ def count_features(found: Explanation, known: Supervision) -> Count:
 
 
 def prediction_counts(found: Explanation, known: Supervision) -> bool:
-    """Whether features matter, and all of them predict better than by chance."""
+    """Whether any feature matters, and all features together predict better than chance."""
     evidence = _Evidence.of(found, known)
     return bool(evidence.n_relevant) and evidence.predicts
 
@@ -163,7 +164,7 @@ class _Evidence:
     kind, name : str
         The kind of labels and what is predicted, for messages. Empty if there are none.
     predicts : bool
-        Whether the prediction is better than by chance.
+        Whether the prediction is better than chance.
     """
 
     n_relevant: int
@@ -201,7 +202,7 @@ class _Evidence:
         first = f"{first} {100 * share:.0f} % of"
         if not self.n_relevant:
             return [
-                f"Together, the features predict {self.name} better than by chance (skill "
+                f"Together, the features predict {self.name} better than chance (skill "
                 f"{found.skill:.2f}).",
                 f"{first} the predicted {self.kind}.",
             ]
@@ -211,7 +212,7 @@ class _Evidence:
 
 
 def _last_relevant(found: Explanation, n: int) -> int:
-    """Return the position of the last feature that matters among the first n, from 1, or 0."""
+    """Return how many of the first n features there are up to the last one that matters."""
     first = [step.position for step in found.path.steps[:n]]
     return int(np.flatnonzero(found.matter.mask[first]).max(initial=-1)) + 1
 
@@ -232,7 +233,7 @@ def _relevant_suffice(found: Explanation, n_known: int) -> bool:
 def _far_more(found: Explanation, n: int, n_known: int, n_independent: int) -> int:
     """Return the number after adding features that explain far more than expected by chance.
 
-    They are added only to very few features, which shows that the features are very similar.
+    They are added only if very few features are enough, because the features are then very similar.
     """
     steps = found.path.steps
     if n > ALIKE * len(found.matter.mask):

@@ -33,9 +33,9 @@ from graphsieve.supervision.value import Supervision
 from graphsieve.table.centered import ColumnSpace, largest_correlations
 from graphsieve.table.columns import Table
 
-# Least weight of the prediction. The skill itself is a rough estimate if labels are few.
+# Minimum weight of the prediction. With few labels, its skill is only a rough estimate.
 LEAST_TRUST = 0.3
-LEAST_FACTOR = 1e-6  # factor of a feature without relevance, before the power of the doubt
+LEAST_FACTOR = 1e-6  # factor of a feature without relevance, before it is raised to a power
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Explanation:
     skill : float or None
         How well held-out labels are predicted, from 0 to 1. None without labels or targets.
     skill_of_relevant : callable
-        Returns the same if only the features that matter are used for the prediction.
+        Returns the skill if only the features that matter are used for the prediction.
     """
 
     path: DiversePath
@@ -78,8 +78,8 @@ def select_by_explanation(
     """Select features of `scaled`, the table in the units in which features are compared.
 
     `n_wanted` features are selected one by one. A smaller number saves time and changes only the
-    order of the features after them. `structure` returns the result of `structure_p_values`, if it
-    may be needed more than once.
+    order of the features after them. `structure` returns the result of `structure_p_values`. It is
+    useful if this result is needed more than once.
     """
     space = ColumnSpace(scaled)
     found = Relevance(np.zeros(table.n_features), 0.0)
@@ -88,7 +88,7 @@ def select_by_explanation(
     shares = found.values
     if not shares.any():  # There is no supervision, or no feature is associated with it.
         shares = largest_correlations(space)
-    # A weight of a sample does not change the number of observations.
+    # Sample weights do not change the number of observations.
     once = table if table.weights is None else table.weighted_by(None)
     matter = relevant_columns(
         once, known, doubt=found.doubt, p_values=found.p_values, structure=structure
@@ -102,7 +102,7 @@ def select_by_explanation(
         targets=None if prediction is None else prediction.values,
         target_share=0.0 if prediction is None else max(LEAST_TRUST, prediction.skill),
         n_known=None if prediction is None else known.n_labeled,
-        # A request for more features than have a weight must not be filled with copies.
+        # If more features are requested than have a weight, the rest must not be copies.
         beyond=True,
         choice=choice,
         preference=Preference(first, shares, _factor(shares, found.doubt)),

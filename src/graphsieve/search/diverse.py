@@ -39,8 +39,8 @@ ROUNDING = 16 * np.finfo(np.float64).eps
 MOST_SEPARATE = 64  # doubtful columns; if there are more, the gains of all columns are recomputed
 # Gains are updated by differences. They are recomputed once this share of the variance is left.
 STALE = 1e-3
-# Share of the weighted variance that the features to select first may leave. What is left of them
-# are near copies, which do not precede all other features.
+# Share of the weighted variance that the features to select first may leave unexplained. The rest
+# of them are near copies, which do not precede all other features.
 NEARLY = 1e-4
 LEAST_GAIN = 1e-12  # A smaller difference of explained shares is rounding error.
 INITIAL_CAPACITY = 32  # selected columns
@@ -126,8 +126,8 @@ class DiversePath:
     sketched : bool
         Whether the table was so large that inner products were estimated from a sketch.
     cut : callable or None
-        For internal use: returns redundancy, closest feature and correlation if only a number of
-        features is selected. None in the result of `diverse_selection`.
+        For internal use: returns redundancy, closest feature and correlation for a given number of
+        selected features. None in the result of `diverse_selection`.
     steps : tuple of Step
         For internal use: what each selected feature explains. Empty in the result of
         `diverse_selection`.
@@ -367,7 +367,7 @@ class Step:
     of_others : float
         Share of the remaining variance of the other features that this feature explains.
     n_directions : int
-        Number of dimensions that the features have together after this step.
+        Number of dimensions that the selected features span after this step.
     """
 
     position: int
@@ -418,7 +418,7 @@ def _select(
             others, gain = search.left_of_others(position), float(gains[position])
             search.take(position)
             if search.reweighed:
-                # The gain refers to the table as it was weighted at first.
+                # The gain refers to the table with its first weights.
                 gain = before - search.unexplained()
                 gain = gain if gain > LEAST_GAIN else 0.0
             of_others = max(0.0, 1 - search.left_of_others(position) / others) if others else 0.0
@@ -449,7 +449,7 @@ def _remaining(
 ) -> Integers:
     """Order the columns that were not selected by gain, then by score, then by gain alone.
 
-    The `first` ones precede the others.
+    Columns in `first` precede the others.
     """
     rest = np.ones(len(usable), dtype=bool)
     rest[selected] = False
@@ -776,7 +776,7 @@ class Explaining:
     def _feature_gains(self) -> list[Gains]:
         """Return the gains of the features of several columns.
 
-        They are kept until a number changes that they depend on.
+        They are kept until a number that they depend on changes.
         """
         if self.several is None:
             return []
@@ -986,7 +986,7 @@ class _Uncorrelated:
         return self.largest**2
 
     def redundancy_after(self, n_selected: int) -> Floats:
-        """Return the share of each feature that the closest of the first ones explains."""
+        """Return the share of each feature that the closest of the first selected explains."""
         found = [np.abs(correlations) for _, correlations in self.found[:n_selected]]
         return np.max(found, axis=0, initial=0.0) ** 2 if found else np.zeros(len(self.weights))
 

@@ -100,11 +100,11 @@ def relevance(table: Table, known: Supervision) -> Floats:
     - A category or group of columns has no ranks. Its values are used instead: the share of the
       variance between the classes, or the adjusted R² of a linear fit of the target.
 
-    Only the part of a curved share above what the best of as many unrelated features would reach
-    counts. The relevance of a constant column is 0. Without supervision, the relevance of all
-    columns is 1. A feature with missing values is compared where it is observed. The result is
-    multiplied by the share of supervised samples in which the feature is observed, because a few
-    samples can give a high relevance by chance.
+    A curved share counts only as far as it exceeds the share that the best of as many unrelated
+    features would reach. The relevance of a constant column is 0. Without supervision, the
+    relevance of all columns is 1. A feature with missing values is compared where it is observed.
+    The result is multiplied by the share of supervised samples in which the feature is observed,
+    because a few samples can give a high relevance by chance.
     """
     return _shares(table, known).combined()
 
@@ -114,8 +114,8 @@ class _Shares:
     """The straight and curved shares of each feature.
 
     `n` is the number of samples from which they were computed, and `rank` the number of directions
-    of the supervision. They are None if there is no distribution by chance. `observed` is the share
-    of the supervised samples in which each feature is observed.
+    of the supervision. `n` is None if the distribution by chance is unknown. `observed` is the
+    share of the supervised samples in which each feature is observed.
     """
 
     straight: Floats
@@ -287,7 +287,7 @@ def _first_of_each(table: Table, units: Units) -> Table:
 
 def _share(table: Table, together: Graph, apart: Graph) -> Floats:
     """Return one minus the ratio of the mean squared differences over the edges of two graphs."""
-    if table.n_samples < 2:  # All samples are of one group.
+    if table.n_samples < 2:  # All samples belong to one group.
         return np.zeros(table.n_features)
     graphs = [on_samples(graph, table) for graph in (together, apart)]
     sizes = [float(graph.degree().sum()) for graph in graphs]

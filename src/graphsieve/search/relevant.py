@@ -8,7 +8,7 @@ The first test misses features that matter only in combination, and with few lab
 as well. The features of the second test are therefore added in two cases: if nearest neighbours in
 all these features predict the supervision clearly better, or if too little supervision is available
 to test this. They are never added if the structure of the table is no more related to the
-supervision than by chance.
+supervision than expected by chance.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def relevant_columns(
     p_values : array, optional
         The result of `association_p_values`, if it is already available.
     structure : callable, optional
-        Returns the result of `structure_p_values`, if it may be needed more than once.
+        Returns the result of `structure_p_values`. Useful if it is needed more than once.
 
     Returns
     -------

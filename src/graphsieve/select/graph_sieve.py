@@ -448,9 +448,10 @@ def _count_by_errors(chosen: Chosen) -> Count:
 
     Such a candidate may find features that explain nothing by themselves.
     """
+    number = "1 feature" if chosen.n_features == 1 else f"{chosen.n_features} features"
     reason = (
         f"The search {chosen.name!r} predicts held-out labels better than the default. Its "
-        f"cross-validated error is smallest with about {chosen.n_features} features."
+        f"cross-validated error is smallest with about {number}."
     )
     return Count(chosen.n_features, ((0, 0.0, 0.0),), reason, "predicted", chosen.curve)
 
