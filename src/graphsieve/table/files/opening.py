@@ -149,7 +149,7 @@ class ByteSource(io.RawIOBase):
             part = bytes(self._stream.read(size) or b"")
             self._read += len(part)
             return part
-        except InputError:
+        except (InputError, MemoryError):
             raise
         except OSError as error:
             if isinstance(error, gzip.BadGzipFile):
