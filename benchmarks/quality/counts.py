@@ -29,7 +29,7 @@ from graphsieve.assess.evaluation.results import standard_error
 from quality import results, sets
 from quality.knowledge import Level, draw_supervision
 from quality.results import Section
-from quality.running import OverTimeError, time_limit
+from quality.running import OverTimeError, read_records, time_limit
 from quality.sets import Problem, problem
 from quality.tables import count, lines_of
 
@@ -278,16 +278,8 @@ def key(record: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def read(file: Path) -> list[Record]:
-    """Return the last record of each cell in a file. Truncated lines are ignored."""
-    found: dict[tuple[str, ...], Record] = {}
-    if file.exists():
-        for line in file.read_text(encoding="utf-8").splitlines():
-            try:
-                record = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            found[key(record)] = record
-    return list(found.values())
+    """Return the last record of each cell in a file."""
+    return read_records(file, key)
 
 
 def outstanding(

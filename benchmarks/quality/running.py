@@ -297,8 +297,14 @@ def _runs_once(candidate: Candidate, protocol: str) -> bool:
     return candidate.blind and protocol == ALL_LABELS
 
 
-def read_records(file: Path) -> list[dict[str, Any]]:
-    """Return the last record of each cell in a file. Truncated lines are ignored."""
+def read_records(
+    file: Path, key_of: Callable[[dict[str, Any]], tuple[str, ...]] | None = None
+) -> list[dict[str, Any]]:
+    """Return the last record of each cell in a file. Truncated lines are ignored.
+
+    `key_of` returns what identifies a cell, by default `key`.
+    """
+    identify = key_of or key
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     if file.exists():
         for line in file.read_text(encoding="utf-8").splitlines():
@@ -306,7 +312,7 @@ def read_records(file: Path) -> list[dict[str, Any]]:
                 record = json.loads(line)
             except json.JSONDecodeError:
                 continue
-            found[key(record)] = record
+            found[identify(record)] = record
     return list(found.values())
 
 

@@ -415,12 +415,12 @@ def _by_search(
     order = choice.ordered(_unscored_last(path.order, path.alone))
     count = None
     if given["n_features_to_select"] == "auto":
-        counts = [count_features(explained, known)] if other is None else [_count_by_errors(other)]
+        count = count_features(explained, known) if other is None else _count_by_errors(other)
         if other is not None and prediction_counts(explained, known):
-            in_order = _in_this_order(table, scaled, known, order)
-            counts.append(count_features(in_order, known))
-        # Cross-validated errors are noisy. The larger number is steadier.
-        count = max(counts, key=lambda one: one.n).at_most(given["max_features"])
+            # Cross-validated errors are noisy. The larger number is steadier.
+            in_order = count_features(_in_this_order(table, scaled, known, order), known)
+            count = max(count, in_order, key=lambda one: one.n)
+        count = count.at_most(given["max_features"])
     return _Found(
         method=DIVERSE,
         reason=reason,
